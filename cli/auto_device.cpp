@@ -5,7 +5,6 @@
 #include <utility>
 
 namespace mollify::cli {
-namespace {
 
 AutoOptions auto_options() {
   AutoOptions options{.cache_folder = cache_folder()};
@@ -18,8 +17,6 @@ AutoOptions auto_options() {
 #endif
   return options;
 }
-
-}  // namespace
 
 AutoDevice::AutoDevice(DeviceArgs args)
     : args_(std::move(args)),
@@ -41,7 +38,7 @@ bool AutoDevice::has_open_gpu() const {
 }
 
 bool may_choose_gpu(const DeviceArgs& args) {
-  return args.probe == "on";
+  return args.device == kAutoDevice && args.probe == "on";
 }
 
 DeviceChoice choice_without_probe() {

@@ -30,7 +30,8 @@ class AutoDevice {
   DeviceChooser chooser_;
 };
 
-/// Whether it may be a GPU: with `--probe off` nothing is measured, and `auto` is the CPU.
+[[nodiscard]] AutoOptions auto_options();
+/// Whether the device is chosen, and may be a GPU: with `--probe off` nothing is measured, and `auto` is the CPU.
 [[nodiscard]] bool may_choose_gpu(const DeviceArgs& args);
 /// The choice where it may not.
 [[nodiscard]] DeviceChoice choice_without_probe();

@@ -131,7 +131,8 @@ BatchOptions batch_options(const BlurArgs& args, std::size_t files) {
   BatchOptions options;
   options.patience_seconds = args.patience;
   options.memory_bytes = args.memory ? parse_bytes(*args.memory, "--memory") : free_memory() / 2;
-  options.on_gpu = args.device.device == kAutoDevice ? may_choose_gpu(args.device) : args.device.device != kCpuDevice;
+  options.chooses_device = may_choose_gpu(args.device);
+  options.on_gpu = args.device.device != kCpuDevice && args.device.device != kAutoDevice;
   if (args.device.threads > 0 && args.jobs > args.device.threads) {
     fail(fmt::format("--jobs {}: needs as many threads, --threads says {}", args.jobs, args.device.threads));
   }

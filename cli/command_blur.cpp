@@ -100,8 +100,7 @@ void dry_run(const BlurArgs& args, FileJobs& all, BatchOptions options, const Re
 
 // Others are made for each image.
 std::optional<DeviceChoice> choice_for_all(const DeviceArgs& args) {
-  if (args.device != kAutoDevice || may_choose_gpu(args)) return std::nullopt;
-  return choice_without_probe();
+  return args.device == kAutoDevice && !may_choose_gpu(args) ? std::optional(choice_without_probe()) : std::nullopt;
 }
 
 void run(const BlurArgs& args, const Command& command) {

@@ -25,7 +25,7 @@ namespace mollify::cli {
 namespace {
 
 struct AutoCommand {
-  DeviceArgs device;
+  DeviceArgs device{.device = kAutoDevice};
   std::string suite = "scale";
   std::string filter;
   double seconds = 0.2;

@@ -23,9 +23,15 @@ DeviceChoice& AutoBlurrer::choose(const ImageSpec& spec, const ImageDesc& src, c
 DeviceChoice AutoBlurrer::new_choice(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) {
   const Result<std::vector<Plan>> plans = all_threads_.plans(spec, src, dst);
   if (!plans) return {kCpuDevice, {}};  // which fails there, and is said then
+  const double seconds = predicted_seconds(*plans);
+  if (!owner_.has_owner()) {
+    if (std::optional<DeviceChoice> choice = choose_without_gpu(seconds, auto_options().seconds_to_open)) return *std::move(choice);
+    owner_.set_owner(find_owner_());
+  }
   try {
-    return owner_.choose(spec, src, dst, predicted_seconds(*plans));
+    return owner_.choose(spec, src, dst, seconds);
   } catch (const DeviceGone&) {
+    owner_.set_owner(Wire(-1));
     return {kCpuDevice, std::string("auto: cpu, since ") + kOwnerHasEnded};
   }
 }
@@ -39,6 +45,7 @@ std::optional<BlurOutcome> AutoBlurrer::on_gpu(DeviceChoice& choice, const Ask& 
     reason = one_line(outcome.error());
   } catch (const DeviceGone& gone) {
     reason = gone.reason.empty() ? kOwnerHasEnded : gone.reason;
+    owner_.set_owner(Wire(-1));
   }
   choice = {kCpuDevice, "auto: cpu, since " + choice.device + " has failed: " + reason};
   return std::nullopt;

@@ -2,8 +2,9 @@
 // first.
 #pragma once
 
+#include <functional>
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "batch/device_client.h"
@@ -11,12 +12,17 @@
 
 namespace mollify::cli {
 
+/// Gives a way to the process that owns the GPU, which may have to be started.
+using FindOwner = std::function<Wire()>;
+
 class AutoBlurrer final : public ImageBlurrer {
  public:
   /// `cpu` has the threads of this worker. `all_threads` plans for those of the whole batch: while one file is blurred others are as well,
   /// and the GPU has to be faster than all of them together.
-  AutoBlurrer(DeviceClient& owner, DeviceBlurrer cpu, ImagePlanner all_threads)
-      : owner_(owner), cpu_(std::move(cpu)), all_threads_(std::move(all_threads)) {}
+  AutoBlurrer(DeviceBlurrer cpu, ImagePlanner all_threads, FindOwner find_owner)
+      : owner_(Wire(-1), cpu.threads()), cpu_(std::move(cpu)), all_threads_(std::move(all_threads)), find_owner_(std::move(find_owner)) {}
+
+  void set_owner(Wire owner) { owner_.set_owner(std::move(owner)); }
 
   [[nodiscard]] int threads() const override { return cpu_.threads(); }
   /// That the owner sees as well.
@@ -42,9 +48,10 @@ class AutoBlurrer final : public ImageBlurrer {
   [[nodiscard]] std::optional<BlurOutcome> on_gpu(DeviceChoice& choice, const Ask& ask);
   void keep(const DeviceChoice& choice);
 
-  DeviceClient& owner_;
+  DeviceClient owner_;  ///< where there is one
   DeviceBlurrer cpu_;
   ImagePlanner all_threads_;
+  FindOwner find_owner_;
   std::vector<Choice> choices_;        ///< of one file
   std::vector<DeviceChoice> to_tell_;  ///< that images went by
 };

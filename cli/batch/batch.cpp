@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <deque>
@@ -28,7 +29,7 @@ struct Slot {
   WorkerSettings settings;
   std::unique_ptr<WorkerProcess> process;
   bool is_ready = false;
-  pid_t owner = -1;  ///< of the GPU, that the process is connected to
+  pid_t owner = -1;  ///< of the GPU, that the process is connected to, or was
   const FileJob* job = nullptr;
   std::optional<Clock::time_point> deadline;
   std::string ended_because;  ///< set where the batch has ended the process itself
@@ -83,19 +84,20 @@ class Batch {
   void feed(Slot& slot) {
     if (waiting_.empty() || slot.job != nullptr) return;
     if (options_.on_gpu && !owner_) start_owner();
-    if (owner_ && slot.owner != owner_->pid()) slot.process.reset();  // it is of no use without its owner
+    if (options_.on_gpu && slot.owner != owner_->pid()) slot.process.reset();  // it is of no use without its owner
     if (!slot.process) start_worker(slot);
-    if (!slot.is_ready || (owner_ && !owner_->is_ready())) return;
+    if (!slot.is_ready || (options_.on_gpu && !owner_->is_ready())) return;
     slot.job = waiting_.front();
     waiting_.pop_front();
     slot.deadline.reset();
     slot.ended_because.clear();
     slot.for_memory = false;
     reporter_.begin(*slot.job);
-    send_job(*slot.process, *slot.job);  // where it has ended meanwhile, the end of its messages comes next
+    send_job(slot);  // where it has ended meanwhile, the end of its messages comes next
   }
 
-  void send_job(WorkerProcess& process, const FileJob& job) const {
+  void send_job(Slot& slot) {
+    const FileJob& job = *slot.job;
     Json message{{"in", name_of_source(job)}, {"out", name_of_result(job)}};
     if (job.in_place) message["place"] = job.place;
     if (job.format) message["format"] = *job.format;
@@ -106,7 +108,25 @@ class Batch {
       message[name] = open_files.size();
       open_files.push_back(file);
     }
-    process.send(message, open_files);
+    std::optional<Wire> to_owner;
+    if (options_.chooses_device && owner_ && slot.owner != owner_->pid()) {
+      to_owner = connect_to_owner(slot);
+      message["owner"] = open_files.size();
+      open_files.push_back(to_owner->descriptor());
+    }
+    slot.process->send(message, open_files);
+  }
+
+  Wire connect_to_owner(Slot& slot) {
+    slot.owner = owner_->pid();
+    return owner_->connect();
+  }
+
+  // Of a worker that waits for it.
+  void send_owner(Slot& slot) {
+    if (!owner_) start_owner();
+    const Wire to_owner = connect_to_owner(slot);
+    slot.process->send({{"owner", 0}}, std::array{to_owner.descriptor()});
   }
 
   void start_owner() {
@@ -119,10 +139,10 @@ class Batch {
 
   void start_worker(Slot& slot) {
     WorkerSettings settings = slot.settings;
-    const Wire to_owner = owner_ ? owner_->connect() : Wire(-1);
+    slot.owner = -1;
+    const Wire to_owner = options_.on_gpu ? connect_to_owner(slot) : Wire(-1);
     settings.device = to_owner.descriptor();
     slot.process = std::make_unique<WorkerProcess>(settings);
-    slot.owner = owner_ ? owner_->pid() : -1;
     slot.is_ready = false;
   }
 
@@ -164,6 +184,7 @@ class Batch {
   void take_message(Slot& slot) {
     const std::optional<Json> message = slot.process->receive();
     if (!message) return take_end(slot);
+    if (message->contains("wants_owner")) return send_owner(slot);
     if (message->contains("stage")) return take_stage(slot, *message);
     if (message->contains("progress")) {
       if (slot.job != nullptr) reporter_.progress(*slot.job, (*message)["progress"], (*message)["of"]);

@@ -16,7 +16,8 @@ struct BatchOptions {
   int threads = 1;                ///< of all workers together
   std::int64_t memory_bytes = 0;  ///< of all workers together
   double patience_seconds = 60;   ///< without progress in reading or writing, before a file is given up
-  bool on_gpu = false;            ///< one process more opens the device, or chooses it, and blurs for all workers
+  bool on_gpu = false;            ///< one process more opens the device, and blurs for all workers
+  bool chooses_device = false;    ///< workers ask for that process when they need it, and it chooses
   int kernel_file = -1;
   bool dry_run = false;  ///< files are examined, and nothing is written
 };

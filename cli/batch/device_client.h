@@ -19,6 +19,10 @@ class DeviceClient final : public ImageBlurrer {
  public:
   DeviceClient(Wire owner, int threads) : owner_(std::move(owner)), threads_(threads) {}
 
+  /// Without an owner it allocates only.
+  [[nodiscard]] bool has_owner() const { return owner_.descriptor() >= 0; }
+  void set_owner(Wire owner) { owner_ = std::move(owner); }
+
   [[nodiscard]] int threads() const override { return threads_; }
   [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override;
   [[nodiscard]] Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;

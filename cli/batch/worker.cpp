@@ -13,12 +13,14 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "atomic_file.h"
+#include "auto_device.h"
 #include "batch/auto_blurrer.h"
 #include "batch/device_client.h"
 #include "batch/device_owner.h"
@@ -137,7 +139,9 @@ Json blur_one(const Json& job, const std::vector<Descriptor>& open_files, const 
   }
 }
 
-void work(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings, BlurRequest request, ImageBlurrer& blurrer) {
+// `take_owner` gets the way to the process that owns the GPU, where one comes with a job.
+void work(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings, BlurRequest request, ImageBlurrer& blurrer,
+          const std::function<void(Wire)>& take_owner = {}) {
   request.memory_bytes = memory_for_pixels(settings["memory_bytes"]);
   request.on_progress = [&wire](std::int64_t done, std::int64_t all) { wire.send({{"progress", done}, {"of", all}}); };
   request.on_stage = [&wire](BlurStage stage, std::int64_t bytes) { wire.send({{"stage", stage}, {"bytes", bytes}}); };
@@ -146,6 +150,7 @@ void work(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings
     std::vector<Descriptor> open_files;
     const std::optional<Json> job = wire.receive(&open_files);
     if (!job) return;
+    if (job->contains("owner")) take_owner(Wire(std::move(open_files.at((*job)["owner"].get<std::size_t>()))));
     AtomicFile::set_before_rename(nullptr);
     if (job->contains("place")) {
       const std::string place = (*job)["place"];
@@ -191,10 +196,15 @@ void work_on_either(Wire& wire, const WorkerDescriptors& descriptors, const Json
   const Device cpu = open_cpu(wire, args);
   DeviceInfo all_threads = cpu.info();
   all_threads.threads = settings["all_threads"];
-  DeviceClient owner(Wire(descriptors.device), settings["threads"]);
-  AutoBlurrer blurrer(owner, DeviceBlurrer(cpu, request.spec, request.plan, request.like),
-                      ImagePlanner(all_threads, request.spec, request.plan, request.like));
-  work(wire, descriptors, settings, request, blurrer);
+  const FindOwner ask_for_owner = [&] {
+    std::vector<Descriptor> ways;
+    wire.send({{"wants_owner", true}});
+    static_cast<void>(wire.receive(&ways));
+    return ways.empty() ? Wire(-1) : Wire(std::move(ways.front()));
+  };
+  AutoBlurrer blurrer(DeviceBlurrer(cpu, request.spec, request.plan, request.like),
+                      ImagePlanner(all_threads, request.spec, request.plan, request.like), ask_for_owner);
+  work(wire, descriptors, settings, request, blurrer, [&](Wire owner) { blurrer.set_owner(std::move(owner)); });
 }
 
 }  // namespace
@@ -217,7 +227,7 @@ void run_worker(std::string_view text, const BlurRequest& request, const DeviceA
   device.threads = (*settings)["threads"];
   try {
     if (owns_device) return run_device_owner(wire, request, device);
-    if (descriptors.device >= 0 && device.device == kAutoDevice) return work_on_either(wire, descriptors, *settings, request, device);
+    if (may_choose_gpu(device)) return work_on_either(wire, descriptors, *settings, request, device);
     if (descriptors.device >= 0) return work_for_owner(wire, descriptors, *settings, request, device);
     work_on_cpu(wire, descriptors, *settings, request, device);
   } catch (const Failure& failure) {
