@@ -191,6 +191,23 @@ class GpuTest(PictureTest):
             self.assertEqual((self.folder / "auto" / name).read_bytes(), (self.folder / "vulkan:0" / name).read_bytes(), name)
         self.assertIn("auto: cpu, vulkan:0 cannot do it", out["auto"]["wide.tif"]["messages"])
 
+    def test_a_batch_opens_the_gpu_at_the_first_picture_that_is_worth_it(self):
+        self.use_gpu()
+        self.set_seconds_for_predicted(1e9)
+        photos = self.folder / "photos"
+        photos.mkdir()
+        for name, width in (("a", 40), ("b", 1000), ("c", 40)):
+            tool.write(photos / f"{name}.png", RANDOM.integers(0, 256, (width, width, 3), dtype=np.uint8))
+        seconds = {size: json.loads(self.run_tool("plan", f"{size}x{size}", "rgb8", *BLUR, "--json"))["predicted_seconds"]
+                   for size in (40, 1000)}
+        between = str((seconds[40] * seconds[1000]) ** 0.5)
+        said = self.run_tool("blur", photos, "-o", self.folder / "out", *BLUR, "--device", "auto", "--jobs", 1, "--json",
+                             MOLLIFY_TEST_AUTO=between)
+        self.assertEqual([json.loads(line)["device"] for line in said.splitlines()], ["cpu", "vulkan:0", "vulkan:0"], said)
+        self.assertIn("no GPU has been opened", said.splitlines()[0])
+        self.assertIn(" to open it", said.splitlines()[1])
+        self.assertNotIn(" to open it", said.splitlines()[2])
+
     def test_what_fails_on_the_gpu_is_blurred_on_the_cpu(self):
         self.use_gpu()
         self.set_seconds_for_predicted(1e9)
