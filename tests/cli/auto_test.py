@@ -74,6 +74,11 @@ class AutoTest(PictureTest):
         self.assertEqual(plan["backend"], "cpu")
         self.assertFalse(self.cache.exists(), "something was measured")
 
+    def test_the_lab_has_nothing_to_compare_without_a_probe(self):
+        result = tool.run("lab", "auto", "--probe", "off", env=self.environment)
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertEqual(result.stderr, "mollify: --probe off: auto is the CPU then, and there is nothing to compare\n")
+
     def test_commands_that_measure_a_device_want_its_name(self):
         for command in [("bench", "--size", "9x9"), ("verify",), ("tune", "--list"), ("lab", "run", "-o", self.folder / "r.jsonl"),
                         ("lab", "contest", tool.TOOL, tool.TOOL)]:
@@ -215,6 +220,22 @@ class GpuTest(PictureTest):
         self.assertEqual(said["device"], "cpu")
         self.assertIn("auto: cpu, since vulkan:0 has failed: the process that owns the GPU has ended", said["messages"])
         self.assertEqual(pixels, self.blur_as("cpu")[0])
+
+    def test_the_lab_compares_the_choice_with_both(self):
+        self.use_gpu()
+        command = ["lab", "auto", "--suite", "scale", "--filter", "*x64/rgba8/*", "--threads", 2, "--seconds", 0.01, "--json"]
+        for value, device in ((1e-9, "cpu"), (1e9, "vulkan:0")):
+            self.set_seconds_for_predicted(value)
+            result = tool.run(*command, env=self.environment)
+            said = json.loads(result.stdout)
+            self.assertEqual(len(said["cases"]), 3)
+            for case in said["cases"]:
+                self.assertEqual(case["device"], device)
+                time = case["cpu_seconds" if device == "cpu" else "gpu_seconds"]
+                self.assertAlmostEqual(case["ratio"], time / min(case["cpu_seconds"], case["gpu_seconds"]))
+            ratios = sorted(case["ratio"] for case in said["cases"])
+            self.assertEqual((said["median"], said["most"]), (ratios[1], ratios[2]))
+            self.assertEqual(result.returncode, int(ratios[2] > 1.3 or ratios[1] > 1.05), result.stderr)
 
     def test_what_is_streamed_for_memory_is_blurred_on_the_cpu(self):
         self.use_gpu()
