@@ -45,6 +45,16 @@ TEST(AutoDevice, OpeningCountsForAGpuThatIsNotOpen) {
             "auto: cpu; predicted on cpu 600 ms, on cuda:0 10 ms, 100 ms of transfers and 500 ms to open it");
 }
 
+TEST(AutoDevice, CallsCountForSmallImages) {
+  GpuAndCpu calls = machine();
+  calls.gpu_call_seconds = 4e-5;
+  calls.cpu_call_seconds = 1e-5;
+  EXPECT_EQ(choose_device(calls, 1e-5, GpuWork{1e-6, 0}).device, "cpu");  // 30 us against 41
+  EXPECT_EQ(choose_device(calls, 2e-5, GpuWork{1e-6, 0}).device, "cuda:0");
+  EXPECT_EQ(choose_device(calls, 1e-5, GpuWork{1e-6, 0}).why,
+            "auto: cpu; predicted on cpu 0.03 ms, on cuda:0 0.001 ms and 0.04 ms of transfers");
+}
+
 TEST(AutoDevice, NobodyLooksForAGpuForLittle) {
   int opened = 0;
   const auto open = [&](const std::string& name) {
@@ -58,8 +68,9 @@ TEST(AutoDevice, NobodyLooksForAGpuForLittle) {
   EXPECT_EQ(opened, 0);
 }
 
-const std::vector<HostRates> kHosts{{"One processor, highway AVX2", 16, std::exp2(33.25), std::exp2(0.5)},
-                                    {"Another = processor", 2, std::exp2(30.0), 1.0}};
+const std::vector<HostRates> kHosts{
+    {"One processor, highway AVX2", 16, std::exp2(33.25), std::exp2(-14.75), std::exp2(0.5), std::exp2(-17.25)},
+    {"Another = processor", 2, std::exp2(30.0), 1e-5, 1.0, 1e-5}};
 
 TEST(HostRates, AreReadAsTheyAreWritten) {
   const DeviceInfo gpu = test::fake_h200();
@@ -70,7 +81,9 @@ TEST(HostRates, AreReadAsTheyAreWritten) {
     EXPECT_EQ((*read)[i].processor, kHosts[i].processor);
     EXPECT_EQ((*read)[i].threads, kHosts[i].threads);
     EXPECT_NEAR((*read)[i].bus_bytes_per_second / kHosts[i].bus_bytes_per_second, 1.0, 1e-3);
+    EXPECT_NEAR((*read)[i].gpu_call_seconds / kHosts[i].gpu_call_seconds, 1.0, 1e-3);
     EXPECT_NEAR((*read)[i].seconds_for_predicted / kHosts[i].seconds_for_predicted, 1.0, 1e-3);
+    EXPECT_NEAR((*read)[i].cpu_call_seconds / kHosts[i].cpu_call_seconds, 1.0, 1e-3);
   }
   EXPECT_EQ(to_text(*read, gpu), to_text(kHosts, gpu));
 }
@@ -92,13 +105,18 @@ TEST(HostRates, DamageIsNoticed) {
   const DeviceInfo gpu = test::fake_h200();
   const std::string text = to_text(kHosts, gpu);
   const std::size_t first = text.find("threads=");
-  for (const char* line : {"", "threads=2", "threads=2 bus_bytes_per_second=1e9 seconds_for_predicted=1",
-                           "threads=0 bus_bytes_per_second=1e9 seconds_for_predicted=1 processor=P",
-                           "threads=2 bus_bytes_per_second=0 seconds_for_predicted=1 processor=P",
-                           "threads=2 bus_bytes_per_second=inf seconds_for_predicted=1 processor=P",
-                           "threads=2 bus_bytes_per_second=1e9 seconds_for_predicted=nan processor=P",
-                           "threads=2 bus_bytes_per_second=1e9 seconds_for_predicted=-1 processor=P",
-                           "bus_bytes_per_second=1e9 threads=2 seconds_for_predicted=1 processor=P"}) {
+  const std::string rest = " gpu_call_seconds=1e-5 seconds_for_predicted=1 cpu_call_seconds=1e-5 processor=P";
+  const std::string whole = "threads=2 bus_bytes_per_second=1e9" + rest;
+  EXPECT_TRUE(parse_hosts(text.substr(0, first) + whole + "\n", gpu));
+  const auto with = [&](std::string_view before, std::string_view after) {
+    std::string line = whole;
+    return line.replace(line.find(before), before.size(), after);
+  };
+  for (const std::string& line :
+       {std::string(), std::string("threads=2"), whole.substr(0, whole.find(" processor")), with("threads=2", "threads=0"),
+        with("=1e9", "=0"), with("=1e9", "=inf"), with("predicted=1", "predicted=nan"), with("predicted=1", "predicted=-1"),
+        with("gpu_call_seconds=1e-5", "gpu_call_seconds=0"), with("cpu_call_seconds=1e-5", "cpu_call_seconds=nan"),
+        "bus_bytes_per_second=1e9 threads=2" + rest}) {
     EXPECT_FALSE(parse_hosts(text.substr(0, first) + line + "\n", gpu)) << line;
   }
   EXPECT_FALSE(parse_hosts(text.substr(0, text.size() - 1), gpu)) << "it was cut";

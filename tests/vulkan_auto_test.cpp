@@ -46,13 +46,13 @@ class FindGpuAndCpu : public testing::Test {
   std::map<std::string, int> opened_;
 };
 
-TEST_F(FindGpuAndCpu, MeasuresOnceAndKeepsBothFigures) {
+TEST_F(FindGpuAndCpu, MeasuresOnceAndKeepsTheFigures) {
   const GpuAndCpu first = find();
   EXPECT_EQ(first.gpu, "vulkan:0");
   EXPECT_GT(first.bus_bytes_per_second, 0.0);
   EXPECT_GT(first.seconds_for_predicted, 0.0);
   EXPECT_TRUE(has_measured());
-  for (const double figure : {first.bus_bytes_per_second, first.seconds_for_predicted}) {
+  for (const double figure : {first.bus_bytes_per_second, first.seconds_for_predicted, first.gpu_call_seconds, first.cpu_call_seconds}) {
     EXPECT_NEAR(4.0 * std::log2(figure), std::round(4.0 * std::log2(figure)), 0.01) << "a quarter octave";
   }
   const std::string kept = text();
@@ -61,6 +61,8 @@ TEST_F(FindGpuAndCpu, MeasuresOnceAndKeepsBothFigures) {
   EXPECT_EQ(second.gpu, first.gpu);
   EXPECT_EQ(second.bus_bytes_per_second, first.bus_bytes_per_second);
   EXPECT_EQ(second.seconds_for_predicted, first.seconds_for_predicted);
+  EXPECT_EQ(second.gpu_call_seconds, first.gpu_call_seconds);
+  EXPECT_EQ(second.cpu_call_seconds, first.cpu_call_seconds);
   EXPECT_EQ(second.info.name, first.info.name);
   EXPECT_EQ(text(), kept);
   for (const auto& entry : fs::directory_iterator(folder_)) EXPECT_EQ(entry.path(), path());

@@ -25,15 +25,15 @@ std::string milliseconds(double seconds) {
   return text;
 }
 
-/// What a Gaussian of 1024x1024 pixels takes.
+/// What a Gaussian takes.
 struct Measured {
   double seconds = 0.0;    ///< the least of some runs
   double predicted = 0.0;  ///< without transfers
   double bytes = 0.0;      ///< of the image
 };
 
-std::optional<Measured> measure(const Device& device, double sigma) {
-  const ImageDesc image{1024, 1024, PixelFormat::rgba32f};
+std::optional<Measured> measure(const Device& device, double sigma, std::int32_t size, int runs) {
+  const ImageDesc image{size, size, PixelFormat::rgba32f};
   BlurSpec spec;
   spec.kernel = Gaussian{.sigma = {sigma, sigma}, .radius = {}, .truncate = {}};
   const Result<Plan> plan = make_plan(spec, image, image, device.info());
@@ -45,9 +45,8 @@ std::optional<Measured> measure(const Device& device, double sigma) {
   const auto bytes = static_cast<std::size_t>(image.payload_bytes());
   std::vector<std::byte> from(bytes);
   std::vector<std::byte> to(bytes);
-  constexpr int kRuns = 4;  // the first of which may load and allocate
   Measured out{HUGE_VAL, plan->predicted_seconds, static_cast<double>(bytes)};
-  for (int run = 0; run < kRuns; ++run) {
+  for (int run = 0; run < runs; ++run) {
     const auto start = std::chrono::steady_clock::now();
     const std::int64_t row = image.row_payload_bytes();
     if (!executable->run(ConstImageView{image, from.data(), row}, ImageView{image, to.data(), row}, *workspace)) return std::nullopt;
@@ -56,18 +55,31 @@ std::optional<Measured> measure(const Device& device, double sigma) {
   return out;
 }
 
-/// 0 where it cannot be measured.
-double measured_bus(const Device& gpu) {
-  const std::optional<Measured> copy = measure(gpu, 0.0);
-  if (!copy) return 0.0;
-  const double transfers = std::max(copy->seconds - copy->predicted, copy->seconds / 2.0);
-  return to_quarter_octave(2.0 * copy->bytes / transfers);
+constexpr std::int32_t kLarge = 1024;
+constexpr std::int32_t kSmall = 16;
+constexpr int kLargeRuns = 4;  // the first of which may load and allocate
+constexpr int kSmallRuns = 32;
+
+/// What a run takes in addition to `known` seconds; clocks may see nothing.
+double call_seconds(const Measured& small, double known) {
+  constexpr double kLeast = 1e-7;
+  return to_quarter_octave(std::max(small.seconds - known, kLeast));
 }
 
-/// 0 where it cannot be measured.
-double measured_seconds_for_predicted(const Device& cpu) {
-  const std::optional<Measured> blur = measure(cpu, 2.0);
-  return blur ? to_quarter_octave(blur->seconds / blur->predicted) : 0.0;
+/// Of a GPU and of a processor. Nothing where they cannot be measured.
+std::optional<HostRates> measured_rates(const Device& gpu, const Device& cpu) {
+  const std::optional<Measured> call = measure(gpu, 0.0, kSmall, kSmallRuns);
+  const std::optional<Measured> copy = call ? measure(gpu, 0.0, kLarge, kLargeRuns) : std::nullopt;
+  const std::optional<Measured> blur = copy ? measure(cpu, 2.0, kLarge, kLargeRuns) : std::nullopt;
+  const std::optional<Measured> small = blur ? measure(cpu, 2.0, kSmall, kSmallRuns) : std::nullopt;
+  if (!small) return std::nullopt;
+  HostRates rates{.processor = host_name(cpu.info()), .threads = cpu.info().threads};
+  rates.gpu_call_seconds = call_seconds(*call, call->predicted);
+  const double transfers = std::max(copy->seconds - copy->predicted - rates.gpu_call_seconds, copy->seconds / 2.0);
+  rates.bus_bytes_per_second = to_quarter_octave(2.0 * copy->bytes / transfers);
+  rates.seconds_for_predicted = to_quarter_octave(blur->seconds / blur->predicted);
+  rates.cpu_call_seconds = call_seconds(*small, small->predicted * rates.seconds_for_predicted);
+  return rates;
 }
 
 /// The hosts that a file is about; none where there is no such file or it cannot be used.
@@ -101,8 +113,7 @@ class HostFigures {
   }
 
   /// Keeps them beside those of other hosts. Returns them as the next process reads them.
-  HostRates keep(double bus, double seconds_for_predicted) {
-    const HostRates measured{host_name(cpu_), cpu_.threads, bus, seconds_for_predicted};
+  HostRates keep(const HostRates& measured) {
     hosts_.push_back(measured);
     const std::string text = to_text(hosts_, gpu_);
     if (!path_.empty()) replace_file(path_, text);  // where it cannot be written, the next process measures again
@@ -116,6 +127,10 @@ class HostFigures {
   std::string path_;
   std::vector<HostRates> hosts_;
 };
+
+GpuAndCpu machine_of(const std::string& gpu, const HostRates& rates, const DeviceInfo& info) {
+  return {gpu, rates.bus_bytes_per_second, rates.seconds_for_predicted, rates.gpu_call_seconds, rates.cpu_call_seconds, info};
+}
 
 }  // namespace
 
@@ -131,14 +146,11 @@ GpuAndCpu find_gpu_and_cpu(const OpenDevice& open, const AutoOptions& options) {
   for (const DeviceEntry& entry : entries) {
     HostFigures figures(entry.info, cpu->info(), options.cache_folder);
     if (const std::optional<HostRates> kept = figures.here()) {
-      return {entry.open_name, kept->bus_bytes_per_second, kept->seconds_for_predicted, as_opened(entry.info, options.cache_folder)};
+      return machine_of(entry.open_name, *kept, as_opened(entry.info, options.cache_folder));
     }
     const Result<Device> gpu = open(entry.open_name);
-    const double bus = gpu ? measured_bus(*gpu) : 0.0;
-    const double seconds_for_predicted = bus > 0.0 ? measured_seconds_for_predicted(*cpu) : 0.0;
-    if (seconds_for_predicted == 0.0) continue;
-    const HostRates here = figures.keep(bus, seconds_for_predicted);
-    return {entry.open_name, here.bus_bytes_per_second, here.seconds_for_predicted, gpu->info()};
+    const std::optional<HostRates> measured = gpu ? measured_rates(*gpu, *cpu) : std::nullopt;
+    if (measured) return machine_of(entry.open_name, figures.keep(*measured), gpu->info());
   }
   return {};
 }
@@ -150,8 +162,8 @@ std::string host_figures_path(std::string_view cache_folder, const DeviceInfo& g
 DeviceChoice choose_device(const GpuAndCpu& machine, double cpu_seconds, const std::optional<GpuWork>& on_gpu, double seconds_to_open) {
   if (machine.gpu.empty()) return {"cpu", "auto: cpu, there is no GPU"};
   if (!on_gpu) return {"cpu", "auto: cpu, " + machine.gpu + " cannot do it"};
-  const double cpu = cpu_seconds * machine.seconds_for_predicted;
-  const double transfers = static_cast<double>(on_gpu->bytes) / machine.bus_bytes_per_second;
+  const double cpu = cpu_seconds * machine.seconds_for_predicted + machine.cpu_call_seconds;
+  const double transfers = static_cast<double>(on_gpu->bytes) / machine.bus_bytes_per_second + machine.gpu_call_seconds;
   const std::string& device = on_gpu->seconds + transfers + seconds_to_open < cpu ? machine.gpu : std::string("cpu");
   std::string why = "auto: " + device + "; predicted on cpu " + milliseconds(cpu) + ", on " + machine.gpu + " " +
                     milliseconds(on_gpu->seconds) + (seconds_to_open > 0.0 ? ", " : " and ") + milliseconds(transfers) + " of transfers";

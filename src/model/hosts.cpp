@@ -1,6 +1,5 @@
 #include "model/hosts.h"
 
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -13,7 +12,9 @@ namespace {
 
 constexpr std::string_view kThreads = "threads=";
 constexpr std::string_view kBus = "bus_bytes_per_second=";
+constexpr std::string_view kGpuCall = "gpu_call_seconds=";
 constexpr std::string_view kSeconds = "seconds_for_predicted=";
+constexpr std::string_view kCpuCall = "cpu_call_seconds=";
 constexpr std::string_view kProcessor = "processor=";  // the last one, since names have spaces
 
 std::string header(const DeviceInfo& gpu) {
@@ -34,13 +35,14 @@ bool take(std::string_view& line, std::string_view name, T& value) {
 
 std::optional<HostRates> read_host(std::string_view line) {
   HostRates host;
-  if (!take(line, kThreads, host.threads) || !take(line, kBus, host.bus_bytes_per_second) ||
-      !take(line, kSeconds, host.seconds_for_predicted) || !line.starts_with(kProcessor)) {
+  if (!take(line, kThreads, host.threads) || !take(line, kBus, host.bus_bytes_per_second) || !take(line, kGpuCall, host.gpu_call_seconds) ||
+      !take(line, kSeconds, host.seconds_for_predicted) || !take(line, kCpuCall, host.cpu_call_seconds) || !line.starts_with(kProcessor)) {
     return std::nullopt;
   }
   host.processor = line.substr(kProcessor.size());
-  const bool makes_sense = host.threads > 0 && std::isfinite(host.bus_bytes_per_second) && host.bus_bytes_per_second > 0.0 &&
-                           std::isfinite(host.seconds_for_predicted) && host.seconds_for_predicted > 0.0;
+  const auto is_positive = [](double figure) { return std::isfinite(figure) && figure > 0.0; };
+  const bool makes_sense = host.threads > 0 && is_positive(host.bus_bytes_per_second) && is_positive(host.gpu_call_seconds) &&
+                           is_positive(host.seconds_for_predicted) && is_positive(host.cpu_call_seconds);
   return makes_sense ? std::optional(std::move(host)) : std::nullopt;
 }
 
@@ -54,9 +56,12 @@ std::string to_text(const std::vector<HostRates>& hosts, const DeviceInfo& gpu) 
   constexpr int kDigits = 4;  // as other measured rates have
   std::string text = header(gpu);
   for (const HostRates& host : hosts) {
-    text += std::string(kThreads) + std::to_string(host.threads) + " " + std::string(kBus) + number(host.bus_bytes_per_second, kDigits) +
-            " " + std::string(kSeconds) + number(host.seconds_for_predicted, kDigits) + " " + std::string(kProcessor) + host.processor +
-            "\n";
+    text += std::string(kThreads) + std::to_string(host.threads);
+    for (const auto& [name, figure] : {std::pair(kBus, host.bus_bytes_per_second), std::pair(kGpuCall, host.gpu_call_seconds),
+                                       std::pair(kSeconds, host.seconds_for_predicted), std::pair(kCpuCall, host.cpu_call_seconds)}) {
+      text += " " + std::string(name) + number(figure, kDigits);
+    }
+    text += " " + std::string(kProcessor) + host.processor + "\n";
   }
   return text;
 }

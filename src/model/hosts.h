@@ -16,7 +16,9 @@ struct HostRates {
   std::string processor;               ///< Its name and what runs its kernels.
   std::int32_t threads = 0;            ///< That blur, or copy images for the GPU.
   double bus_bytes_per_second = 0.0;   ///< Of images to the GPU and back.
+  double gpu_call_seconds = 0.0;       ///< Of any run on the GPU, in addition.
   double seconds_for_predicted = 1.0;  ///< How long the processor takes for a second that the planner predicts.
+  double cpu_call_seconds = 0.0;       ///< Of any run on it, in addition.
   bool operator==(const HostRates&) const = default;
 };
 

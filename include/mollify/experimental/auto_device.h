@@ -29,12 +29,14 @@ struct DeviceChoice {
   bool operator==(const DeviceChoice&) const = default;
 };
 
-/// A GPU of this machine, how fast images of host memory get there and back, and how fast the processor is. Both figures are rounded to
+/// A GPU of this machine, how fast images of host memory get there and back, and how fast the processor is. All figures are rounded to
 /// quarter octaves, so that what disturbs a measurement a little decides nothing.
 struct GpuAndCpu {
   std::string gpu;                     ///< As Device::open() takes it; empty where there is none, or its bus cannot be measured.
   double bus_bytes_per_second = 0.0;   ///< From and to host memory, with the copies that the host makes.
   double seconds_for_predicted = 1.0;  ///< Of the processor: the planner's rates are those of no processor in particular.
+  double gpu_call_seconds = 0.0;       ///< Of any run on the GPU, in addition.
+  double cpu_call_seconds = 0.0;       ///< Of any run on the processor, in addition.
   DeviceInfo info{};                   ///< What the planner knows of the GPU, whether it is open or not.
 };
 
@@ -43,15 +45,15 @@ using OpenDevice = std::function<Result<Device>(const std::string& name)>;
 
 /// How a device is chosen.
 struct AutoOptions {
-  /// Where both figures are kept for the next process, for each GPU, driver, version of mollify, processor and number of threads. A file
+  /// Where the figures are kept for the next process, for each GPU, driver, version of mollify, processor and number of threads. A file
   /// that is damaged or of another driver or version is written anew. Empty, or where it cannot be written: each process measures.
   std::string cache_folder{};
   double seconds_to_open = kSecondsToOpenGpu;  ///< That count for a GPU that is not open yet.
   bool takes_software = false;                 ///< Whether a driver that computes on the processor counts as a GPU, for tests.
 };
 
-/// Finds the first GPU that is one, CUDA before Vulkan. Its figures are those that are kept, or it is opened, both are measured by some
-/// blurs of 1024x1024 pixels, and they are kept.
+/// Finds the first GPU that is one, CUDA before Vulkan. Its figures are those that are kept, or it is opened, they are measured by
+/// some blurs of 1024x1024 and of 16x16 pixels, and kept.
 [[nodiscard]] GpuAndCpu find_gpu_and_cpu(const OpenDevice& open, const AutoOptions& options = {});
 
 /// The file of a cache folder that has the figures of this GPU.
