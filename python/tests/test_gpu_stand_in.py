@@ -1,5 +1,6 @@
 """Arrays on a GPU, on a stand-in for CUDA's driver whose device memory is memory: what is launched, and what comes out. It has blurs by
 taps and boxes, so that arrays here are small and sigmas are not large. Without CUDA in the build there is none."""
+import re
 import subprocess
 import sys
 
@@ -206,13 +207,42 @@ def test_what_is_wrong_is_refused():
         mollify.gaussian_each(image, (1.0, 2.0), out=image)
 
 
+@pytest.fixture(autouse=True)
+def cache_of_tests(monkeypatch, tmp_path_factory):
+    """Where what is measured for device="auto" is kept: one folder for all tests, since a process asks once."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+def run_python(script):
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+
+
 def test_auto_opens_no_gpu_for_little():
     script = """if True:
         import numpy as np
         import pymollify as mollify
         print(mollify.plan(mollify.Blur.box(1, device="auto"), np.zeros((40, 40), np.float32)))"""
-    text = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    text = run_python(script)
     assert "auto: cpu, predicted" in text and "no GPU has been opened" in text
+
+
+def test_what_auto_measures_is_kept(monkeypatch, tmp_path):
+    """The second process takes it from there: it goes by figures that nobody measured."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    script = """if True:
+        import numpy as np
+        import pymollify as mollify
+        slow = mollify.Blur.convolve(np.random.default_rng(1).random((127, 127)), normalize=True, device="auto")
+        print(mollify.plan(slow, np.zeros((3000, 3000), np.float32)))"""
+    assert "auto: cuda:0; predicted on cpu" in run_python(script)
+    (kept,) = (tmp_path / "mollify").iterdir()
+    text = kept.read_text()
+    assert kept.name == "hosts-cuda-stand-in.txt" and text.startswith("mollify hosts 1\ndevice stand-in\n")
+    kept.write_text(re.sub(r"bus_bytes_per_second=\S+", "bus_bytes_per_second=1000", text))
+    assert "auto: cpu; predicted on cpu" in run_python(script)
+    kept.write_text("damaged")
+    assert "auto: cuda:0; predicted on cpu" in run_python(script)
+    assert kept.read_text().startswith("mollify hosts 1\n")
 
 
 def test_auto_is_where_a_blur_ends_first():

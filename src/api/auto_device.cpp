@@ -32,7 +32,7 @@ struct Measured {
   double bytes = 0.0;      ///< of the image
 };
 
-std::optional<Measured> measure(const Device& device, double sigma, std::int32_t size, int runs) {
+std::optional<Measured> measure(const Device& device, double sigma, std::int32_t size) {
   const ImageDesc image{size, size, PixelFormat::rgba32f};
   BlurSpec spec;
   spec.kernel = Gaussian{.sigma = {sigma, sigma}, .radius = {}, .truncate = {}};
@@ -46,19 +46,23 @@ std::optional<Measured> measure(const Device& device, double sigma, std::int32_t
   std::vector<std::byte> from(bytes);
   std::vector<std::byte> to(bytes);
   Measured out{HUGE_VAL, plan->predicted_seconds, static_cast<double>(bytes)};
-  for (int run = 0; run < runs; ++run) {
+  // The first runs may load and allocate, others meet what else the machine does.
+  constexpr int kLeastRuns = 4;
+  constexpr double kLeastSeconds = 0.05;
+  double all = 0.0;
+  for (int run = 0; run < kLeastRuns || all < kLeastSeconds; ++run) {
     const auto start = std::chrono::steady_clock::now();
     const std::int64_t row = image.row_payload_bytes();
     if (!executable->run(ConstImageView{image, from.data(), row}, ImageView{image, to.data(), row}, *workspace)) return std::nullopt;
-    out.seconds = std::min(out.seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    out.seconds = std::min(out.seconds, seconds);
+    all += seconds;
   }
   return out;
 }
 
 constexpr std::int32_t kLarge = 1024;
 constexpr std::int32_t kSmall = 16;
-constexpr int kLargeRuns = 4;  // the first of which may load and allocate
-constexpr int kSmallRuns = 32;
 
 /// What a run takes in addition to `known` seconds; clocks may see nothing.
 double call_seconds(const Measured& small, double known) {
@@ -68,10 +72,10 @@ double call_seconds(const Measured& small, double known) {
 
 /// Of a GPU and of a processor. Nothing where they cannot be measured.
 std::optional<HostRates> measured_rates(const Device& gpu, const Device& cpu) {
-  const std::optional<Measured> call = measure(gpu, 0.0, kSmall, kSmallRuns);
-  const std::optional<Measured> copy = call ? measure(gpu, 0.0, kLarge, kLargeRuns) : std::nullopt;
-  const std::optional<Measured> blur = copy ? measure(cpu, 2.0, kLarge, kLargeRuns) : std::nullopt;
-  const std::optional<Measured> small = blur ? measure(cpu, 2.0, kSmall, kSmallRuns) : std::nullopt;
+  const std::optional<Measured> call = measure(gpu, 0.0, kSmall);
+  const std::optional<Measured> copy = call ? measure(gpu, 0.0, kLarge) : std::nullopt;
+  const std::optional<Measured> blur = copy ? measure(cpu, 2.0, kLarge) : std::nullopt;
+  const std::optional<Measured> small = blur ? measure(cpu, 2.0, kSmall) : std::nullopt;
   if (!small) return std::nullopt;
   HostRates rates{.processor = host_name(cpu.info()), .threads = cpu.info().threads};
   rates.gpu_call_seconds = call_seconds(*call, call->predicted);
