@@ -75,6 +75,7 @@ class DeviceChooser {
 
   /// What plans say of the work on the GPU, which `on_gpu` may open. Nothing where it cannot do it.
   using OnGpu = std::function<std::optional<GpuWork>(const GpuAndCpu& machine)>;
+  /// `cpu_seconds` is what plans predict for the processor. `on_gpu` is asked where a GPU comes into question.
   [[nodiscard]] DeviceChoice choose(double cpu_seconds, const OnGpu& on_gpu);
 
  private:
