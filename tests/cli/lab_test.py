@@ -140,7 +140,7 @@ sys.exit(done.returncode)
     def test_mistakes(self):
         missing, junk = self.folder / "missing.jsonl", self.folder / "junk.jsonl"
         junk.write_text('{"case": "a"}\nnonsense\n')
-        self.refuses(2, ["run, report, compare and contest", "lab --help"])
+        self.refuses(2, ["run, report, compare, contest and auto", "lab --help"])
         self.refuses(2, ["output"], "run")
         self.refuses(2, ["nonsense", "quick", "blurs"], "run", "--suite", "nonsense", "-o", self.results)
         self.refuses(1, ["99\""], "run", "--device", "vulkan:99", "-o", self.results)
