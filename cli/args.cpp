@@ -212,7 +212,7 @@ void add_device_options(Command& command, DeviceArgs& args, TakesAuto takes_auto
   command
       .add_option("--probe", args.probe,
                   fmt::format("Measure a GPU of unknown speed for a second when it is used first, and keep that; off: do without{}",
-                              has_auto ? ", and auto is the CPU" : ""))
+                              has_auto ? ", and auto is the CPU, so that results do not depend on GPUs" : ""))
       .one_of({"on", "off"})
       .show_default();
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -29,6 +30,7 @@ struct AutoCommand {
   std::string suite = "scale";
   std::string filter;
   double seconds = 0.2;
+  std::optional<double> limit{};
   double most = 1.3;
   double median = 1.05;
   bool json = false;
@@ -48,6 +50,7 @@ struct Compared {
 
 void check(const AutoCommand& args) {
   if (!(args.seconds > 0.0 && std::isfinite(args.seconds))) fail_usage(fmt::format("--seconds {}: not a length of time", args.seconds));
+  if (args.limit && !(*args.limit >= 0.0)) fail_usage(fmt::format("--limit {}: not a length of time", *args.limit));
   if (!(args.most >= 1.0 && args.median >= 1.0)) fail_usage("--most and --median are ratios from 1 on");
   if (args.device.probe == "off") fail_usage("--probe off: auto is the CPU then, and there is nothing to compare");
 }
@@ -173,7 +176,14 @@ void run(const AutoCommand& args) {
   Comparison comparison(args);
   std::vector<double> ratios;
   Json records = Json::array();
-  for (const cases::Case& problem : problems(args, comparison.cpu().info())) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<cases::Case> all = problems(args, comparison.cpu().info());
+  for (const cases::Case& problem : all) {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    if (args.limit && !ratios.empty() && taken.count() > *args.limit) {
+      fmt::print(stderr, "mollify: {} cases are left at the time limit\n", all.end() - std::ranges::find(all, problem));
+      break;
+    }
     const Result<Compared> each = comparison.compare(problem);
     if (stop_on_interrupt()) break;
     if (!each) {
@@ -201,7 +211,7 @@ constexpr const char* kFooter =
 the GPU and planning are not timed. A line has the time on the chosen device divided by that on the better one, both times,
 and the choice. Exit code 1 where the largest ratio or the median is above what is allowed.
 Example:
-  mollify lab auto --suite scale --filter '*rgba8*')";
+  mollify lab auto --suite scale --limit 240)";
 
 }  // namespace
 
@@ -213,6 +223,7 @@ void add_auto(Command& lab) {
   command.add_option("--threads", args->device.threads, "As for 'mollify blur'").type_name("N").show_default();
   command.add_option("--probe", args->device.probe, "As for 'mollify blur'").one_of({"on", "off"}).show_default();
   command.add_option("--seconds", args->seconds, "To spend on each case and device").type_name("S").show_default();
+  command.add_option("--limit", args->limit, "Begin no case after so many seconds, but for the first [no limit]").type_name("S");
   command.add_option("--most", args->most, "The largest ratio that is allowed").type_name("RATIO").show_default();
   command.add_option("--median", args->median, "The largest median that is allowed").type_name("RATIO").show_default();
   add_json_flag(command, args->json);

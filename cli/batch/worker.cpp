@@ -194,7 +194,7 @@ void work_for_owner(Wire& wire, const WorkerDescriptors& descriptors, const Json
 void work_on_either(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings, const BlurRequest& request,
                     const DeviceArgs& args) {
   const Device cpu = open_cpu(wire, args);
-  DeviceInfo all_threads = cpu.info();
+  DeviceInfo all_threads = cpu.info();  // NOLINT(performance-unnecessary-copy-initialization): the next line changes it
   all_threads.threads = settings["all_threads"];
   const FindOwner ask_for_owner = [&] {
     std::vector<Descriptor> ways;

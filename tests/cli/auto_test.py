@@ -236,6 +236,9 @@ class GpuTest(PictureTest):
             ratios = sorted(case["ratio"] for case in said["cases"])
             self.assertEqual((said["median"], said["most"]), (ratios[1], ratios[2]))
             self.assertEqual(result.returncode, int(ratios[2] > 1.3 or ratios[1] > 1.05), result.stderr)
+        result = tool.run(*command, "--limit", 0, env=self.environment)
+        self.assertEqual(len(json.loads(result.stdout)["cases"]), 1)
+        self.assertEqual(result.stderr, "mollify: 2 cases are left at the time limit\n")
 
     def test_what_is_streamed_for_memory_is_blurred_on_the_cpu(self):
         self.use_gpu()
