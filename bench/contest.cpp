@@ -58,6 +58,12 @@ class ContestBy final : public GpuContest {
   using Prepared = typename Clock::Prepared;
   static constexpr int kMaxRuns = 200;  // more say nothing new of a kernel that takes microseconds
 
+  /// Those of one storage, and their places among all.
+  struct Turns {
+    typename Clock::Contest* contest = nullptr;
+    std::vector<std::size_t> which;
+  };
+
   ImageDesc src;
   ImageDesc dst;
   std::optional<Image> noise;
@@ -90,25 +96,43 @@ class ContestBy final : public GpuContest {
   Result<std::vector<Statistics>> time(std::span<const Executable> executables, const ContestOptions& options) override {
     std::vector<std::shared_ptr<const Prepared>> prepared;
     for (const Executable& executable : executables) prepared.push_back(Clock::prepared_of(executable));
-    const Result<typename Clock::Contest*> found = contest(prepared.front());
-    if (!found) return found.error();
-    typename Clock::Contest& turns = **found;
-    if (Status s = turns.enter(prepared); !s) return s.error();
+    std::vector<Turns> all;
+    for (const bool uses_images : {false, true}) {
+      Turns turns;
+      std::vector<std::shared_ptr<const Prepared>> own;
+      for (std::size_t i = 0; i < prepared.size(); ++i) {
+        if (Clock::uses_images(*prepared[i]) != uses_images) continue;
+        turns.which.push_back(i);
+        own.push_back(prepared[i]);
+      }
+      if (own.empty()) continue;
+      const Result<typename Clock::Contest*> found = contest(own.front());
+      if (!found) return found.error();
+      turns.contest = *found;
+      if (Status s = turns.contest->enter(own); !s) return s.error();
+      all.push_back(std::move(turns));
+    }
     auto start = HostClock::now();
     const auto spent = [&] { return std::chrono::duration<double>(HostClock::now() - start).count(); };
     do {
-      if (const auto warm_up = turns.round(); !warm_up) return warm_up.error();
+      for (const Turns& turns : all) {
+        if (const auto warm_up = turns.contest->round(); !warm_up) return warm_up.error();
+      }
     } while (spent() < kClockSeconds);
 
     std::vector<std::vector<double>> samples(executables.size());
     start = HostClock::now();
     for (int run = 0; run < options.min_runs || (run < kMaxRuns && spent() < options.seconds); ++run) {
-      const Result<std::vector<double>> round = turns.round();
-      if (!round) return round.error();
-      for (std::size_t i = 0; i < samples.size(); ++i) samples[i].push_back((*round)[i]);
+      for (const Turns& turns : all) {
+        const Result<std::vector<double>> round = turns.contest->round();
+        if (!round) return round.error();
+        for (std::size_t i = 0; i < turns.which.size(); ++i) samples[turns.which[i]].push_back((*round)[i]);
+      }
     }
     // What they hold beyond the images is for the next ones.
-    if (Status s = turns.enter({}); !s) return s.error();
+    for (const Turns& turns : all) {
+      if (Status s = turns.contest->enter({}); !s) return s.error();
+    }
     std::vector<Statistics> statistics;
     for (std::vector<double>& times : samples) statistics.push_back(summarize(std::move(times)));
     return statistics;

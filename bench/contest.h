@@ -27,7 +27,7 @@ class Contest {
 
   [[nodiscard]] const Device& device() const { return device_; }
   /// Nanoseconds of a run of each, in their order; on a GPU by its own clock, with the images on it. All are of this device
-  /// and have the same shapes, and on a GPU the same storage.
+  /// and have the same shapes.
   [[nodiscard]] Result<std::vector<Statistics>> time(std::span<const Executable> executables, const ContestOptions& options);
 
  private:

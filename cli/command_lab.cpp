@@ -18,6 +18,7 @@
 #include "lab/run.h"
 #include "lab_auto.h"
 #include "lab_contest.h"
+#include "lab_plans.h"
 
 namespace mollify::cli {
 namespace {
@@ -343,6 +344,7 @@ void add_lab(Command& app) {
   add_compare(lab);
   add_contest(lab);
   add_auto(lab);
+  add_plans(lab);
 }
 
 }  // namespace mollify::cli
