@@ -29,7 +29,9 @@ class Gap {
       : contest_(contest), request_(request), options_(options) {}
 
   Result<PlanGap> find() {
-    const Result<Plan> planned = make_plan(request_.spec, request_.src, request_.dst, device());
+    PlanOptions own;
+    if (!options_.planned.id.empty()) own.algorithm = options_.planned;
+    const Result<Plan> planned = make_plan(request_.spec, request_.src, request_.dst, device(), own);
     if (!planned) return planned.error();
     if (Status s = enter(*planned); !s) return s.error();
     for (const AlgorithmInfo& algorithm : algorithms()) {

@@ -23,6 +23,7 @@ struct PlanGapOptions {
   double seconds = 0.2;          ///< for each decision of tuning, and for the last comparison
   double tuning_seconds = 30.0;  ///< for tuning all algorithms of a request: the fastest are tuned first
   std::function<bool()> stop{};  ///< asked in between; once true, the request ends with an error
+  AlgorithmChoice planned{};     ///< in place of the planner's choice, unless its id is empty
 };
 
 /// One way to make a blur, and what it takes.

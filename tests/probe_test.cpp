@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "algorithms/common/gpu.h"
 #include "model/gpu_model.h"
 #include "model/probe.h"
 #include "support.h"
@@ -60,6 +61,62 @@ TEST(GpuModel, TakesMeasuredRatesOnlyWithoutARow) {
   EXPECT_DOUBLE_EQ(gpu_model(device).bytes_per_second, gpu_model(fake_h200()).bytes_per_second);
 }
 
+/// Whose loads from shared memory and waits take these seconds, beside a second for the rest.
+SharedTimes shared_times(double loads, double waits, double of_load, double of_wait) {
+  return {1.0 + loads * of_load + waits * of_wait, 1.0, loads, waits};
+}
+
+TEST(ProbeTimes, TwoBlursTellLoadsFromWaits) {
+  const double of_load = std::exp2(-30.0);
+  const double of_wait = std::exp2(-20.0);
+  const GpuRates before{1e9, 1e9, 1e-5};
+  const GpuRates rates = with_shared(before, shared_times(1e9, 1e4, of_load, of_wait), shared_times(1e7, 1e6, of_load, of_wait));
+  EXPECT_NEAR(rates.shared_per_second * of_load, 1.0, 1e-9);
+  EXPECT_NEAR(rates.waits_per_second * of_wait, 1.0, 1e-9);
+  EXPECT_EQ((GpuRates{rates.bytes_per_second, rates.operations_per_second, rates.launch_seconds}), before);
+}
+
+TEST(ProbeTimes, SharedMemoryThatTakesNothingHasARateAllTheSame) {
+  const GpuRates before{1e9, 1e9, 1e-5};
+  const GpuRates typical = with_typical_shared(before);
+  EXPECT_GT(typical.shared_per_second, 0.0);
+  EXPECT_GT(typical.waits_per_second, 0.0);
+  const GpuRates fast = with_shared(before, shared_times(1e9, 1e4, -1e-9, -1e-6), shared_times(1e7, 1e6, -1e-9, -1e-6));
+  EXPECT_NEAR(fast.shared_per_second / typical.shared_per_second, 32.0, 1e-6);
+  EXPECT_NEAR(fast.waits_per_second / typical.waits_per_second, 32.0, 1e-6);
+  EXPECT_EQ(with_shared(before, {}, {}), typical) << "plans that have neither loads nor waits";
+}
+
+TEST(GpuModel, BarriersCountByThreadsWhereTheyWereMeasured) {
+  DeviceInfo device = fake_gpu(true);
+  const auto seconds_of = [&](double waiters) {
+    return gpu::seconds(device, PixelFormat::rgba8, {.pixels = 1e6, .barriers = 2.0, .waiters = waiters});
+  };
+  EXPECT_DOUBLE_EQ(seconds_of(8.0), seconds_of(1.0)) << "nothing is known of its barriers";
+  device.gpu.measured = {1e9, 1e9, 1e-5, 1e9, 1e6};
+  EXPECT_NEAR(seconds_of(8.0) - seconds_of(1.0), 14.0, 1e-6);
+  device.name = "NVIDIA H200";
+  EXPECT_DOUBLE_EQ(seconds_of(8.0), seconds_of(1.0)) << "a row of the library wins";
+}
+
+TEST(GpuModel, IdleThreadsAndBanksCountWhereTheyWereMeasured) {
+  DeviceInfo device = fake_gpu(true);
+  const auto seconds_of = [&](double covered) {
+    return gpu::seconds(device, PixelFormat::rgba8, {.pixels = 1e6, .operations = 1e3, .covered = covered});
+  };
+  EXPECT_DOUBLE_EQ(seconds_of(2.0), seconds_of(1.0));
+  EXPECT_DOUBLE_EQ(gpu::slowness_of_strides(device, gpu::Cache::f16), 2.5);
+  device.gpu.measured = {1e9, 1e9, 1e-5, 1e9, 1e6};
+  EXPECT_NEAR(seconds_of(2.0) - seconds_of(1.0), 1.0, 1e-6);
+  EXPECT_DOUBLE_EQ(gpu::slowness_of_strides(device, gpu::Cache::f16), 1.0);
+  device.gpu.is_software = false;
+  EXPECT_DOUBLE_EQ(gpu::slowness_of_strides(device, gpu::Cache::f16), 2.5) << "its shared memory may have banks";
+  Pass pass;
+  pass.size = {128, 5};
+  pass.tile = {256, 4};
+  EXPECT_DOUBLE_EQ(gpu::covered(pass), 2.0 * 8.0 / 5.0);
+}
+
 class FirstUse : public testing::Test {
  protected:
   void SetUp() override {
@@ -81,7 +138,7 @@ class FirstUse : public testing::Test {
 
   DeviceInfo device_ = fake_gpu(false);
   std::filesystem::path folder_;
-  Result<GpuRates> measured_ = GpuRates{std::exp2(30.25), std::exp2(40.5), std::exp2(-16.75)};
+  Result<GpuRates> measured_ = GpuRates{std::exp2(30.25), std::exp2(40.5), std::exp2(-16.75), std::exp2(35.0), std::exp2(22.25)};
   bool probe_ = true;
   int probes_ = 0;
 };
@@ -91,7 +148,7 @@ TEST_F(FirstUse, MeasuresOnceAndStoresARow) {
   EXPECT_EQ(probes_, 1);
   EXPECT_NEAR(first.bytes_per_second / std::exp2(30.25), 1.0, 1e-3);
   EXPECT_EQ(stored_table(folder_.string(), device_).value().rates, first);
-  measured_ = GpuRates{1.0, 1.0, 1.0};
+  measured_ = GpuRates{1.0, 1.0, 1.0, 1.0, 1.0};
   EXPECT_EQ(rates(), first) << "the same for every process";
   EXPECT_EQ(probes_, 1);
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) EXPECT_EQ(entry.path(), tuning_path(folder_.string(), device_));
@@ -126,6 +183,17 @@ TEST_F(FirstUse, RowsThatWereTunedWithoutRatesStayAsTheyAre) {
   store(table);
   EXPECT_EQ(rates(), table.rates);
   EXPECT_EQ(probes_, 0);
+}
+
+TEST_F(FirstUse, RatesWithoutThoseOfSharedMemoryAreMeasuredAnew) {
+  TuningTable table = empty_tuning(device_);
+  table.rates = {1e9, 1e10, 1e-5};
+  store(table);
+  const GpuRates anew = rates();
+  EXPECT_EQ(probes_, 1);
+  EXPECT_GT(anew.waits_per_second, 0.0);
+  EXPECT_EQ(rates(), anew);
+  EXPECT_EQ(probes_, 1);
 }
 
 TEST_F(FirstUse, AFileThatCannotBeUsedStaysAsItIs) {

@@ -260,6 +260,25 @@ TEST(TuningText, RatesComeBeforeRows) {
   EXPECT_FALSE(parse_tuning(text + text.substr(text.find("rates"))).ok()) << "twice";
 }
 
+TEST(TuningText, RatesOfSharedMemoryAreThereOrNot) {
+  TuningTable table = kTable;
+  table.rates = {3.5e11, 1.25e12, 1.5e-5, 2.5e9, 3e6};
+  const std::string text = to_text(table);
+  EXPECT_NE(text.find(" launch_seconds=1.5e-05 shared_per_second=2.5e+09 waits_per_second=3e+06\n"), std::string::npos) << text;
+  EXPECT_EQ(parse_tuning(text).value(), table);
+  // As files had it before there were these two.
+  std::string before = text;
+  before.erase(before.find(" shared_per_second"), std::string(" shared_per_second=2.5e+09 waits_per_second=3e+06").size());
+  table.rates.shared_per_second = table.rates.waits_per_second = 0.0;
+  EXPECT_EQ(parse_tuning(before).value(), table);
+  EXPECT_EQ(to_text(table), before);
+  for (const std::string& missing : {std::string(" waits_per_second=3e+06"), std::string(" shared_per_second=2.5e+09")}) {
+    std::string changed = text;
+    changed.erase(changed.find(missing), missing.size());
+    EXPECT_FALSE(parse_tuning(changed).ok()) << changed;
+  }
+}
+
 TEST(TuningText, DamageIsFoundAndNamed) {
   const std::string text = to_text(kTable);
   const auto broken = [&](std::string_view what, std::string_view by) {

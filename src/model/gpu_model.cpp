@@ -65,8 +65,13 @@ const GpuModel* row_of(const DeviceInfo& device) {
   return row == kRows.end() ? nullptr : row;
 }
 
-/// A roofline of two rates: all but a copy is as fast beside a typical device's as the blur that was measured.
-GpuModel as_measured(const GpuRates& rates) {
+// What a driver on the processor runs at once: so many groups as a common processor has threads, of the usual size.
+constexpr std::int32_t kSoftwareGroups = 4;
+constexpr std::int32_t kSoftwareThreads = 256;
+
+/// All but a copy, shared memory and barriers is as fast beside a typical device's as the blur that was measured.
+GpuModel as_measured(const GpuInfo& gpu) {
+  const GpuRates& rates = gpu.measured;
   GpuModel model = kAny;
   model.row = kMeasured;
   const double speed = rates.operations_per_second / kAny.operations_per_second;
@@ -77,6 +82,15 @@ GpuModel as_measured(const GpuRates& rates) {
   }
   model.bytes_per_second = rates.bytes_per_second;
   model.launch_seconds = rates.launch_seconds;
+  if (rates.shared_per_second != 0.0) model.shared_loads_per_second = rates.shared_per_second;
+  model.waits_per_second = rates.waits_per_second;
+  model.counts_idle_threads = true;
+  if (gpu.is_software) {
+    // Shared memory is the host's, and nothing is hidden by work groups that wait beside others.
+    model.has_banks = false;
+    model.multiprocessors.count = kSoftwareGroups;
+    model.multiprocessors.max_threads = kSoftwareThreads;
+  }
   return model;
 }
 
@@ -94,7 +108,7 @@ bool has_gpu_row(const DeviceInfo& device) {
 GpuModel gpu_model(const DeviceInfo& device) {
   const GpuModel* const row = row_of(device);
   const GpuInfo& gpu = device.gpu;
-  GpuModel model = row != nullptr ? *row : gpu.measured != GpuRates{} ? as_measured(gpu.measured) : kAny;
+  GpuModel model = row != nullptr ? *row : gpu.measured != GpuRates{} ? as_measured(gpu) : kAny;
 
   Multiprocessors& of = model.multiprocessors;
   const Multiprocessors& said = gpu.multiprocessors;

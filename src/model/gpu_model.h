@@ -19,10 +19,13 @@ struct GpuModel {
   double stores_per_second = 0.0;            ///< of pixels
   double shared_loads_per_second = 0.0;      ///< of pixels
   double operations_per_second = 0.0;        ///< multiply-adds of pixels
-  double barriers_per_second = 0.0;          ///< times threads that wait
+  double barriers_per_second = 0.0;          ///< pixels that a step between barriers makes, of any number of threads
+  double waits_per_second = 0.0;             ///< threads that wait at a barrier: where it was measured it counts instead of that
   double launch_seconds = 0.0;               ///< of one dispatch
   double step_seconds = 2.6e-7;              ///< of a group that fetches a row, waits for it and sums it up, and has nothing to wait behind
   std::int64_t cached_bytes = 32'000'000;    ///< of images that stay in the cache of all multiprocessors
+  bool has_banks = true;                     ///< of shared memory: threads that read at strides of pixels may wait for one another
+  bool counts_idle_threads = false;          ///< what threads beyond the image take
   std::int64_t max_iterations = std::int64_t{1} << 32;  ///< of all of a thread's loops: the driver leaves longer ones
 };
 

@@ -19,4 +19,17 @@ struct ProbeTimes {
 /// device is beside a typical one. Rounded to quarter octaves, so that a repeated probe seldom says anything else.
 [[nodiscard]] GpuRates rates_from(const Plan& plan, const ProbeTimes& times);
 
+/// A plan whose time depends on what shared memory takes.
+struct SharedTimes {
+  double taken = 0.0;    ///< seconds, measured
+  double besides = 0.0;  ///< predicted, if shared memory and barriers took nothing
+  double loads = 0.0;    ///< of pixels from shared memory
+  double waits = 0.0;    ///< of threads at barriers
+};
+
+/// The same rates with those of shared memory: as fast beside arithmetic as a typical device's.
+[[nodiscard]] GpuRates with_typical_shared(GpuRates rates);
+/// As these two plans' times say: one of many loads, one of many barriers.
+[[nodiscard]] GpuRates with_shared(GpuRates rates, const SharedTimes& loading, const SharedTimes& waiting);
+
 }  // namespace mollify

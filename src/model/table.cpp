@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/text.h"
@@ -57,13 +58,32 @@ bool read_range(std::string_view text, std::int32_t& first, std::int32_t& last) 
 
 constexpr std::string_view kRates = "rates";
 
+/// A number of a line of rates.
+struct RatesField {
+  std::string_view name;  ///< with what stands before its value
+  double GpuRates::*value;
+};
+/// In the order of the line. Files of the first versions end after those that are always there.
+constexpr std::array<RatesField, 5> kRatesFields = {{{" bytes_per_second=", &GpuRates::bytes_per_second},
+                                                     {" operations_per_second=", &GpuRates::operations_per_second},
+                                                     {" launch_seconds=", &GpuRates::launch_seconds},
+                                                     {" shared_per_second=", &GpuRates::shared_per_second},
+                                                     {" waits_per_second=", &GpuRates::waits_per_second}}};
+constexpr std::size_t kFirstRates = 3;  ///< that are always there
+
+/// Without those at the end that were not measured.
+std::span<const RatesField> fields_of(const GpuRates& rates) {
+  const bool has_all = rates.shared_per_second != 0.0 && rates.waits_per_second != 0.0;
+  return std::span(kRatesFields).first(has_all ? kRatesFields.size() : kFirstRates);
+}
+
 /// The line that to_text() writes of them, in its order.
 bool read_rates(std::string_view line, GpuRates& rates) {
-  const std::array<std::pair<std::string_view, double*>, 3> fields = {{{" bytes_per_second=", &rates.bytes_per_second},
-                                                                       {" operations_per_second=", &rates.operations_per_second},
-                                                                       {" launch_seconds=", &rates.launch_seconds}}};
   line.remove_prefix(kRates.size());
-  for (const auto& [name, value] : fields) {
+  for (const RatesField& field : kRatesFields) {
+    const std::string_view name = field.name;
+    double* const value = &(rates.*field.value);
+    if (line.empty() && &field == &kRatesFields[kFirstRates]) return true;
     if (!line.starts_with(name)) return false;
     line.remove_prefix(name.size());
     const std::size_t end = line.find(' ');
@@ -115,9 +135,9 @@ std::string to_text(const TuningTable& table) {
       std::string(kFirstLine) + "\ndevice " + table.device + "\ndriver " + table.driver + "\nmollify " + table.version + "\n";
   const GpuRates& rates = table.rates;
   if (rates != GpuRates{}) {
-    text += std::string(kRates) + " bytes_per_second=" + number(rates.bytes_per_second, 4) +
-            " operations_per_second=" + number(rates.operations_per_second, 4) + " launch_seconds=" + number(rates.launch_seconds, 4) +
-            "\n";
+    text += kRates;
+    for (const RatesField& field : fields_of(rates)) text += std::string(field.name) + number(rates.*field.value, 4);
+    text += "\n";
   }
   for (const TuningRow& row : table.rows) {
     text += to_string(AlgorithmChoice{row.algorithm, row.options}) + " bytes=" + std::to_string(row.pixel_bytes) +

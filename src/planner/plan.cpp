@@ -307,9 +307,12 @@ std::string tuning_text(const TuningRow& row) {
 std::string rates_text(const DeviceInfo& device) {
   const GpuModel model = gpu_model(device);
   if (model.row == kTypical) return "of a typical GPU, as the device was not measured";
+  const std::string shared = model.waits_per_second > 0.0 ? ", shared memory " + number(model.shared_loads_per_second, 3) +
+                                                                " pixels/s, barriers " + number(model.waits_per_second, 3) + " threads/s"
+                                                          : "";
   const std::string whose = model.row == kMeasured ? "measured here" : "of " + std::string(model.row) + ", measured by the authors";
   return whose + ": copies " + number(model.bytes_per_second, 3) + " bytes/s, arithmetic " + number(model.operations_per_second, 3) +
-         " pixels/s, launches " + number(model.launch_seconds * 1e6, 3) + " us";
+         " pixels/s, launches " + number(model.launch_seconds * 1e6, 3) + " us" + shared;
 }
 
 std::string axes(std::string_view label, std::int64_t x, std::int64_t y) {

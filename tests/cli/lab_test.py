@@ -1,5 +1,7 @@
 """The lab from the outside: run, stop, resume, report, compare."""
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +11,8 @@ import unittest
 from pathlib import Path
 
 import tool
+
+LAVAPIPE = Path("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json")
 
 
 class LabTest(unittest.TestCase):
@@ -110,6 +114,32 @@ sys.exit(done.returncode)
         self.refuses(1, [tool.TOOL, "case name"], "contest", tool.TOOL, tool.TOOL, "--case", "nonsense")
         self.refuses(2, ["--pairs"], "contest", tool.TOOL, tool.TOOL, "--pairs", 1)
 
+    def test_plans_beside_the_best(self):
+        # Two requests of the smallest size, on a driver whose pipelines are compiled in seconds, or on the processor.
+        for device, environment in [("cpu", None), ("vulkan:0", {**os.environ, "VK_DRIVER_FILES": str(LAVAPIPE)})]:
+            if environment and (not LAVAPIPE.exists() or "vulkan" not in tool.run("list", "devices", env=environment).stdout):
+                continue
+            with self.subTest(device=device):
+                args = ("lab", "plans", "--device", device, "--longest", 32, "--seconds", 0, "--tuning-seconds", 0)
+                done = tool.run(*args, "--filter", "*/box:*", env=environment)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("2 requests of suite quick on", done.stdout)
+                self.assertIn("no side is longer than 32 pixels", done.stdout)
+                ratios = [float(line.split()[0]) for line in done.stdout.splitlines() if "  auto/32x32/rgba8/box:" in line]
+                self.assertEqual(len(ratios), 2, done.stdout)
+                self.assertGreaterEqual(min(ratios), 1.0)
+                found = re.search(r"2 of 2 requests: plans take (\S+) times the best in the median, (\S+) at the 90th percentile", done.stdout)
+                self.assertTrue(found, done.stdout)
+                low, high = sorted(ratios)
+                self.assertAlmostEqual(float(found[1]), (low + high) / 2, delta=0.002)
+                self.assertAlmostEqual(float(found[2]), low + 0.9 * (high - low), delta=0.002)
+                late = tool.run(*args, "--limit", 0, "--formats", "r8", "--filter", "*/box:*", env=environment)
+                self.assertRegex(late.stdout, "1 of 2 requests: .*; 1 were not reached in 0 s")
+        self.refuses(1, ["nothing-like-it"], "plans", "--filter", "nothing-like-it")
+        self.refuses(2, ["nonsense"], "plans", "--suite", "nonsense")
+        self.refuses(2, ["--limit"], "plans", "--limit", "nan")
+        self.refuses(2, ["rgba9"], "plans", "--formats", "r8,rgba9")
+
     def test_a_part_of_a_suite(self):
         self.quick("--limit", 0.001, "--no-peers", "--defaults", "--filter", "sep.*/box:*")
         self.assertTrue(self.records())
@@ -140,7 +170,7 @@ sys.exit(done.returncode)
     def test_mistakes(self):
         missing, junk = self.folder / "missing.jsonl", self.folder / "junk.jsonl"
         junk.write_text('{"case": "a"}\nnonsense\n')
-        self.refuses(2, ["run, report, compare, contest and auto", "lab --help"])
+        self.refuses(2, ["run, report, compare, contest, auto and plans", "lab --help"])
         self.refuses(2, ["output"], "run")
         self.refuses(2, ["nonsense", "quick", "blurs"], "run", "--suite", "nonsense", "-o", self.results)
         self.refuses(1, ["99\""], "run", "--device", "vulkan:99", "-o", self.results)

@@ -24,6 +24,8 @@ struct GpuRates {
   double bytes_per_second = 0.0;       ///< Of a copy, read and written.
   double operations_per_second = 0.0;  ///< Of multiply-adds of pixels, as blurs make them.
   double launch_seconds = 0.0;         ///< Of one dispatch.
+  double shared_per_second = 0.0;      ///< Of pixels that are read from shared memory; 0: not measured.
+  double waits_per_second = 0.0;       ///< Of threads at barriers; 0: not measured.
   bool operator==(const GpuRates&) const = default;
 };
 

@@ -217,6 +217,7 @@ Work work_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, P
   work.operations = reads * (2.0 + first_sums) + 2.0 + first_along + 2.0;
   if (form.sums == Sums::f32x2) work.operations *= 8.0;
   work.barriers = reads / form.rows_in_flight;
+  work.waiters = 2.0;
   work.bytes = static_cast<double>(source_bytes(p)) * reads * (1.0 + first_sums) + static_cast<double>(p.dst.payload_bytes());
   return work;
 }

@@ -278,15 +278,29 @@ PixelFormat read_format(const Problem& p, const Pass& pass, PixelFormat intermed
   return pass.source.kind == Binding::Kind::source ? p.src.format : intermediates;
 }
 
+double covered(const Pass& pass) {
+  const auto on_axis = [](std::int32_t size, std::int32_t tile) {
+    return std::ceil(static_cast<double>(size) / tile) * tile / std::max(size, 1);
+  };
+  return on_axis(pass.size.x, pass.tile.x) * on_axis(pass.size.y, pass.tile.y);
+}
+
+double slowness_of_strides(const DeviceInfo& device, Cache cache) {
+  if (!gpu_model(device).has_banks) return 1.0;
+  return cache == Cache::f32 ? 5.0 : 2.5;
+}
+
 double seconds(const DeviceInfo& device, PixelFormat read, const Work& work) {
   const GpuModel t = gpu_model(device);
   const int bytes = info(read).pixel_bytes();
   const double load_rate = t.loads_per_second[bytes <= 4 ? 0 : bytes <= 8 ? 1 : 2];
   const double memory = work.bytes / t.bytes_per_second;
-  const double access = work.pixels * (work.loads / load_rate + 1.0 / t.stores_per_second);
-  const double shared = work.pixels * work.shared_loads / t.shared_loads_per_second;
-  const double arithmetic = work.pixels * work.operations / t.operations_per_second;
-  const double barriers = work.pixels * work.barriers / t.barriers_per_second;
+  const double made = work.pixels * (t.counts_idle_threads ? work.covered : 1.0);
+  const double access = made * work.loads / load_rate + work.pixels / t.stores_per_second;
+  const double shared = made * work.shared_loads / t.shared_loads_per_second;
+  const double arithmetic = made * work.operations / t.operations_per_second;
+  const double barriers =
+      t.waits_per_second > 0.0 ? made * work.barriers * work.waiters / t.waits_per_second : made * work.barriers / t.barriers_per_second;
   return t.launch_seconds + std::max(memory, access) + shared + arithmetic + barriers;
 }
 

@@ -176,10 +176,16 @@ struct Work {
   double shared_loads = 0.0;  ///< from shared memory, a pixel
   double operations = 0.0;    ///< multiply-adds of whole pixels, a pixel
   double barriers = 0.0;      ///< that a group waits at, each
+  double waiters = 1.0;       ///< threads at barriers for each of these: those that make one pixel, at all barriers of a step
+  double covered = 1.0;       ///< pixels of whole tiles for each that is written, see covered()
   double bytes = 0.0;         ///< to and from memory, all pixels
 };
+/// How many pixels the tiles of a pass have for each that comes out: threads beyond the image work as the others do.
+[[nodiscard]] double covered(const Pass& pass);
 /// Rough seconds of one dispatch that reads pixels of this format.
 [[nodiscard]] double seconds(const DeviceInfo& device, PixelFormat read, const Work& work);
+/// How many times as long shared loads take whose threads lie pixels of this size apart and so meet in the same banks. Measured.
+[[nodiscard]] double slowness_of_strides(const DeviceInfo& device, Cache cache);
 /// What a pass reads where all intermediates have one format.
 [[nodiscard]] PixelFormat read_format(const Problem& p, const Pass& pass, PixelFormat intermediates);
 

@@ -88,9 +88,11 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   work.loads = form.loads == Loads::shared ? rows * columns : rows * s->nx();
   work.shared_loads = s->ny() + (form.loads == Loads::shared ? rows * s->nx() : 0.0);
   // Neighbouring threads read a tile's rows at strides that meet in the same banks: measured.
-  if (form.loads == Loads::shared) work.shared_loads *= cache == Cache::f32 ? 5.0 : 2.5;
+  if (form.loads == Loads::shared) work.shared_loads *= slowness_of_strides(p.device, cache);
   work.operations = s->ny() + rows * s->nx();
   work.barriers = form.rows == Rows::sliding ? 2.0 : 1.0 + (form.loads == Loads::shared ? 1.0 : 0.0);
+  // Of a tile that slides, rows beyond the image are not made.
+  work.covered = covered(pass);
   out.window_blocks = {1, 1};
   out.moved_bytes = moved_bytes(p, {});
   work.bytes = static_cast<double>(out.moved_bytes);

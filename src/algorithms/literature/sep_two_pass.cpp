@@ -159,6 +159,7 @@ class TwoPasses {
     const int from = axis.vertical ? info(between_.format).pixel_bytes() : info(p_.src.format).pixel_bytes();
     const int to = axis.vertical ? info(p_.dst.format).pixel_bytes() : info(between_.format).pixel_bytes();
     work.bytes = work.pixels * (from + to);
+    if (method_ != Method::direct) work.covered = covered(pass);  // whose threads beyond the image end at once
     out.seconds += seconds(p_.device, axis.vertical ? between_.format : p_.src.format, work);
     out.moved_bytes += static_cast<std::int64_t>(work.bytes);
     out.passes.push_back(std::move(pass));

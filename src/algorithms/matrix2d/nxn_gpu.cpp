@@ -119,6 +119,7 @@ Result<Proposal> propose_shared(const Problem& p) {
                          .shared_loads = taps,
                          .operations = taps,
                          .barriers = 1.0,
+                         .covered = covered(out.passes.front()),
                          .bytes = static_cast<double>(out.moved_bytes)});
   return out;
 }
