@@ -1,6 +1,10 @@
 #include "api/probe.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <optional>
+#include <vector>
 
 #include "model/gpu_model.h"
 #include "model/probe.h"
@@ -27,7 +31,7 @@ GpuRates rates_at_first_use(const DeviceInfo& device, const DeviceOptions& optio
 
 namespace {
 
-constexpr double kSeconds = 0.25;  // of each blur, beside what it takes to prepare
+constexpr double kSeconds = 0.75;  // beside what it takes to prepare
 
 BlurSpec gaussian(std::int32_t radius) {
   BlurSpec spec;
@@ -35,65 +39,72 @@ BlurSpec gaussian(std::int32_t radius) {
   return spec;
 }
 
-/// What is measured of the device.
-class Probe {
- public:
-  Probe(DeviceImpl& device, const DeviceInfo& info) : device_(device), info_(info) {
-    const std::int32_t size = info.gpu.is_software ? 128 : 2048;
-    image_ = {size, size, PixelFormat::rgba8};
-  }
-
-  /// By a copy and a blur.
-  Result<GpuRates> roofline() {
-    const BlurSpec spec = gaussian(9);
-    const Result<Plan> plan = make_plan(spec, image_, image_, info_, {.algorithm = kBlur});
-    if (!plan) return plan.error();
-    const Result<ProbeTimes> times = device_.probe(*plan, kSeconds);
-    if (!times) return times.error();
-    return rates_from(*plan, *times);
-  }
-
-  /// Of a blur that reads shared memory or waits at barriers, on a device of these rates otherwise. Nothing where the device cannot do it.
-  std::optional<SharedTimes> shared(const AlgorithmChoice& algorithm, std::int32_t radius, GpuRates rates) {
-    const BlurSpec spec = gaussian(radius);
-    const auto plan_by = [&](double shared_per_second, double waits_per_second) {
-      DeviceInfo device = info_;
-      rates.shared_per_second = shared_per_second;
-      rates.waits_per_second = waits_per_second;
-      device.gpu.measured = rates;
-      return make_plan(spec, image_, image_, device, {.algorithm = algorithm});
-    };
-    constexpr double kFree = 1e30;
-    const Result<Plan> plan = plan_by(kFree, kFree);
-    const Result<Plan> loading = plan_by(1.0, kFree);
-    const Result<Plan> waiting = plan_by(kFree, 1.0);
-    if (!plan || !loading || !waiting) return std::nullopt;
-    const Result<ProbeTimes> times = device_.probe(*plan, kSeconds);
-    if (!times) return std::nullopt;
-    const double besides = plan->predicted_seconds;
-    return SharedTimes{times->blur_seconds, besides, loading->predicted_seconds - besides, waiting->predicted_seconds - besides};
-  }
-
-  /// Loads and multiply-adds, and nothing that a device may lack or be poor at.
-  inline static const AlgorithmChoice kBlur{"sep.direct", {}};
-  inline static const AlgorithmChoice kLoading{"nxn.shared", {}};
-  inline static const AlgorithmChoice kWaiting{"sep.fused", {{"exchange", "shared"}}};
-
- private:
-  DeviceImpl& device_;
-  const DeviceInfo& info_;
-  ImageDesc image_;
+/// A blur that is measured.
+struct Probed {
+  AlgorithmChoice algorithm;
+  std::int32_t radius;
 };
+/// Loads and multiply-adds, and nothing that a device may lack or be poor at.
+const Probed kPlain{{"sep.direct", {}}, 9};
+const Probed kLoading{{"nxn.shared", {}}, 4};
+const Probed kWaiting{{"sep.fused", {{"exchange", "shared"}}}, 1};
+
+Result<Plan> plan_of(const Probed& probed, DeviceInfo device, const GpuRates& rates) {
+  const std::int32_t size = device.gpu.is_software ? 32 : 2048;
+  const ImageDesc image{size, size, PixelFormat::rgba8};
+  device.gpu.measured = rates;
+  return make_plan(gaussian(probed.radius), image, image, device, {.algorithm = probed.algorithm});
+}
+
+/// The fastest runs of each. They take turns, so that others who use the device disturb all of them alike.
+Result<std::vector<ProbeTimes>> measure(DeviceImpl& device, const std::vector<Plan>& plans) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<ProbeTimes> least(plans.size(), {HUGE_VAL, HUGE_VAL, HUGE_VAL});
+  const auto end = Clock::now() + std::chrono::duration<double>(kSeconds);
+  do {
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const Result<ProbeTimes> times = device.probe(plans[i], 0.0);
+      if (!times) return times.error();
+      least[i].copy_seconds = std::min(least[i].copy_seconds, times->copy_seconds);
+      least[i].blur_seconds = std::min(least[i].blur_seconds, times->blur_seconds);
+      least[i].launch_seconds = std::min(least[i].launch_seconds, times->launch_seconds);
+    }
+  } while (Clock::now() < end);
+  return least;
+}
+
+/// Nothing where the device cannot do it at these rates.
+std::optional<SharedTimes> shared_times(const Probed& probed, const DeviceInfo& info, GpuRates rates, double taken) {
+  const auto predicted = [&](double shared_per_second, double waits_per_second) {
+    rates.shared_per_second = shared_per_second;
+    rates.waits_per_second = waits_per_second;
+    const Result<Plan> plan = plan_of(probed, info, rates);
+    return plan ? plan->predicted_seconds : HUGE_VAL;
+  };
+  constexpr double kFree = 1e30;
+  const double besides = predicted(kFree, kFree);
+  const SharedTimes times{taken, besides, predicted(1.0, kFree) - besides, predicted(kFree, 1.0) - besides};
+  return std::isfinite(times.loads) && std::isfinite(times.waits) ? std::optional(times) : std::nullopt;
+}
 
 }  // namespace
 
 Result<GpuRates> probe(DeviceImpl& device, const DeviceInfo& info) {
-  Probe probe(device, info);
-  const Result<GpuRates> rates = probe.roofline();
-  if (!rates) return rates;
-  const std::optional<SharedTimes> loading = probe.shared(Probe::kLoading, 4, *rates);
-  const std::optional<SharedTimes> waiting = loading ? probe.shared(Probe::kWaiting, 1, *rates) : std::nullopt;
-  return waiting ? with_shared(*rates, *loading, *waiting) : with_typical_shared(*rates);
+  const Result<Plan> plain = plan_of(kPlain, info, {});
+  if (!plain) return plain.error();
+  // Which rates they are does not matter: plans of one algorithm depend on whether the device was measured, and no more.
+  const GpuRates some{1e9, 1e9, 1e-5, 1e9, 1e9};
+  const Result<Plan> loading = plan_of(kLoading, info, some);
+  const Result<Plan> waiting = plan_of(kWaiting, info, some);
+  std::vector<Plan> plans{*plain};
+  if (loading && waiting) plans.insert(plans.end(), {*loading, *waiting});
+  const Result<std::vector<ProbeTimes>> times = measure(device, plans);
+  if (!times) return times.error();
+  const GpuRates rates = rates_from(*plain, times->front());
+  if (plans.size() == 1) return with_typical_shared(rates);
+  const std::optional<SharedTimes> of_loads = shared_times(kLoading, info, rates, (*times)[1].blur_seconds);
+  const std::optional<SharedTimes> of_waits = shared_times(kWaiting, info, rates, (*times)[2].blur_seconds);
+  return of_loads && of_waits ? with_shared(rates, *of_loads, *of_waits) : with_typical_shared(rates);
 }
 
 }  // namespace mollify

@@ -21,24 +21,33 @@ GpuRates rates_from(const Plan& plan, const ProbeTimes& times) {
           to_quarter_octave(typical.operations_per_second * predicted / taken), to_quarter_octave(launch)};
 }
 
-GpuRates with_typical_shared(GpuRates rates) {
+namespace {
+
+GpuModel model_of(const GpuRates& rates) {
   DeviceInfo device;
   device.gpu.measured = rates;
-  const GpuModel model = gpu_model(device);
+  return gpu_model(device);
+}
+
+}  // namespace
+
+GpuRates with_typical_shared(GpuRates rates) {
+  const GpuModel model = model_of(rates);
   rates.shared_per_second = to_quarter_octave(model.shared_loads_per_second);
   rates.waits_per_second = to_quarter_octave(model.barriers_per_second);
   return rates;
 }
 
 GpuRates with_shared(GpuRates rates, const SharedTimes& loading, const SharedTimes& waiting) {
-  const GpuRates typical = with_typical_shared(rates);
   const double determinant = loading.loads * waiting.waits - waiting.loads * loading.waits;
-  if (!(determinant > 0.0)) return typical;
-  constexpr double kFastest = 32.0;  // times a typical device's: what takes less is lost in the noise of the rest
+  if (!(determinant > 0.0)) return with_typical_shared(rates);
+  const GpuModel model = model_of(rates);
   const double left = loading.taken - loading.besides;
   const double right = waiting.taken - waiting.besides;
-  const double load = std::max((left * waiting.waits - right * loading.waits) / determinant, 1.0 / (kFastest * typical.shared_per_second));
-  const double wait = std::max((right - load * waiting.loads) / waiting.waits, 1.0 / (kFastest * typical.waits_per_second));
+  // Whatever the noise of the rest says: no slower than a load of a cached pixel, no faster than a multiply-add.
+  const double load = std::clamp((left * waiting.waits - right * loading.waits) / determinant, 1.0 / model.operations_per_second,
+                                 1.0 / model.loads_per_second.front());
+  const double wait = std::max((right - load * waiting.loads) / waiting.waits, 1.0 / model.operations_per_second);
   rates.shared_per_second = to_quarter_octave(1.0 / load);
   rates.waits_per_second = to_quarter_octave(1.0 / wait);
   return rates;
