@@ -112,7 +112,8 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   cost.shared_loads = out.reads * (1.0 + share * (1.0 + static_cast<double>(nx) / form->pixels_per_thread));
   cost.operations = out.reads * share * (nx + static_cast<double>(ny) / down);
   cost.barriers = out.reads / form->rows_in_flight;
-  cost.waiters = 2.0 * form->channels / form->pixels_per_thread;
+  // Two barriers a step; between them the sums of all rows move up, which takes about as long. Measured on SwiftShader.
+  cost.waiters = 4.0 * form->channels / form->pixels_per_thread;
   cost.covered = covered(out.pass);
   cost.bytes = info(work.source).pixel_bytes() * (cost.pixels * out.reads + made);
   // Measured: at 65 taps a group takes so many registers that a processor runs one.
