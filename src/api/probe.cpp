@@ -31,7 +31,8 @@ GpuRates rates_at_first_use(const DeviceInfo& device, const DeviceOptions& optio
 
 namespace {
 
-constexpr double kSeconds = 0.75;  // beside what it takes to prepare
+constexpr double kSeconds = 0.75;      // beside what it takes to prepare
+constexpr double kTurnSeconds = 0.05;  // of each blur, again and again
 
 BlurSpec gaussian(std::int32_t radius) {
   BlurSpec spec;
@@ -43,14 +44,17 @@ BlurSpec gaussian(std::int32_t radius) {
 struct Probed {
   AlgorithmChoice algorithm;
   std::int32_t radius;
+  std::int32_t size_on_processor = 32;  ///< of the image: a driver that runs on the processor shares it with others, who delay long runs
 };
+/// Beside it a copy is measured, of more than what lies in a processor's first caches.
+const Probed kCopying{{"nxn.direct", {}}, 0, 256};
 /// Loads and multiply-adds, and nothing that a device may lack or be poor at.
 const Probed kPlain{{"sep.direct", {}}, 9};
-const Probed kLoading{{"nxn.shared", {}}, 4};
+const Probed kLoading{{"nxn.shared", {}}, 6};
 const Probed kWaiting{{"sep.fused", {{"exchange", "shared"}}}, 1};
 
 Result<Plan> plan_of(const Probed& probed, DeviceInfo device, const GpuRates& rates) {
-  const std::int32_t size = device.gpu.is_software ? 32 : 2048;
+  const std::int32_t size = device.gpu.is_software ? probed.size_on_processor : 2048;
   const ImageDesc image{size, size, PixelFormat::rgba8};
   device.gpu.measured = rates;
   return make_plan(gaussian(probed.radius), image, image, device, {.algorithm = probed.algorithm});
@@ -63,7 +67,7 @@ Result<std::vector<ProbeTimes>> measure(DeviceImpl& device, const std::vector<Pl
   const auto end = Clock::now() + std::chrono::duration<double>(kSeconds);
   do {
     for (std::size_t i = 0; i < plans.size(); ++i) {
-      const Result<ProbeTimes> times = device.probe(plans[i], 0.0);
+      const Result<ProbeTimes> times = device.probe(plans[i], kTurnSeconds);
       if (!times) return times.error();
       least[i].copy_seconds = std::min(least[i].copy_seconds, times->copy_seconds);
       least[i].blur_seconds = std::min(least[i].blur_seconds, times->blur_seconds);
@@ -96,14 +100,18 @@ Result<GpuRates> probe(DeviceImpl& device, const DeviceInfo& info) {
   const GpuRates some{1e9, 1e9, 1e-5, 1e9, 1e9};
   const Result<Plan> loading = plan_of(kLoading, info, some);
   const Result<Plan> waiting = plan_of(kWaiting, info, some);
-  std::vector<Plan> plans{*plain};
+  const Result<Plan> copying = plan_of(kCopying, info, {});
+  if (!copying) return copying.error();
+  std::vector<Plan> plans{*plain, *copying};
   if (loading && waiting) plans.insert(plans.end(), {*loading, *waiting});
   const Result<std::vector<ProbeTimes>> times = measure(device, plans);
   if (!times) return times.error();
-  const GpuRates rates = rates_from(*plain, times->front());
-  if (plans.size() == 1) return with_typical_shared(rates);
-  const std::optional<SharedTimes> of_loads = shared_times(kLoading, info, rates, (*times)[1].blur_seconds);
-  const std::optional<SharedTimes> of_waits = shared_times(kWaiting, info, rates, (*times)[2].blur_seconds);
+  ProbeTimes roofline = times->front();
+  roofline.copy_seconds = (*times)[1].copy_seconds * static_cast<double>(plain->min_bytes) / static_cast<double>(copying->min_bytes);
+  const GpuRates rates = rates_from(*plain, roofline);
+  if (plans.size() == 2) return with_typical_shared(rates);
+  const std::optional<SharedTimes> of_loads = shared_times(kLoading, info, rates, (*times)[2].blur_seconds);
+  const std::optional<SharedTimes> of_waits = shared_times(kWaiting, info, rates, (*times)[3].blur_seconds);
   return of_loads && of_waits ? with_shared(rates, *of_loads, *of_waits) : with_typical_shared(rates);
 }
 

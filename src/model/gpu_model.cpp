@@ -86,8 +86,11 @@ GpuModel as_measured(const GpuInfo& gpu) {
   model.waits_per_second = rates.waits_per_second;
   model.counts_idle_threads = true;
   if (gpu.is_software) {
-    // Shared memory is the host's, and nothing is hidden by work groups that wait beside others.
+    // Shared memory is the host's, and so are registers at a barrier, where few threads' stay in its first cache. A pixel of any size
+    // takes as many instructions. Nothing is hidden by work groups that wait beside others.
     model.has_banks = false;
+    model.prefers_small_groups = true;
+    model.loads_per_second.fill(model.loads_per_second.front());
     model.multiprocessors.count = kSoftwareGroups;
     model.multiprocessors.max_threads = kSoftwareThreads;
   }

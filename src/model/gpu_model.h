@@ -25,6 +25,7 @@ struct GpuModel {
   double step_seconds = 2.6e-7;              ///< of a group that fetches a row, waits for it and sums it up, and has nothing to wait behind
   std::int64_t cached_bytes = 32'000'000;    ///< of images that stay in the cache of all multiprocessors
   bool has_banks = true;                     ///< of shared memory: threads that read at strides of pixels may wait for one another
+  bool prefers_small_groups = false;         ///< that move down an image, row by row
   bool counts_idle_threads = false;          ///< what threads beyond the image take
   std::int64_t max_iterations = std::int64_t{1} << 32;  ///< of all of a thread's loops: the driver leaves longer ones
 };
