@@ -107,6 +107,7 @@ Result<GpuRates> probe(DeviceImpl& device, const DeviceInfo& info) {
   const Result<std::vector<ProbeTimes>> times = measure(device, plans);
   if (!times) return times.error();
   ProbeTimes roofline = times->front();
+  for (const ProbeTimes& of : *times) roofline.launch_seconds = std::min(roofline.launch_seconds, of.launch_seconds);
   roofline.copy_seconds = (*times)[1].copy_seconds * static_cast<double>(plain->min_bytes) / static_cast<double>(copying->min_bytes);
   const GpuRates rates = rates_from(*plain, roofline);
   if (plans.size() == 2) return with_typical_shared(rates);

@@ -23,6 +23,12 @@ GpuRates rates_from(const Plan& plan, const ProbeTimes& times) {
 
 namespace {
 
+/// In whole octaves from the rate of arithmetic. Plans depend on how these rates compare, which a busy machine that slows down all of them
+/// should not change; and what is left of a time when the rest is taken from it is noisier than the whole.
+double beside_arithmetic(double rate, const GpuRates& rates) {
+  return rates.operations_per_second * std::exp2(std::round(std::log2(rate / rates.operations_per_second)));
+}
+
 GpuModel model_of(const GpuRates& rates) {
   DeviceInfo device;
   device.gpu.measured = rates;
@@ -33,8 +39,8 @@ GpuModel model_of(const GpuRates& rates) {
 
 GpuRates with_typical_shared(GpuRates rates) {
   const GpuModel model = model_of(rates);
-  rates.shared_per_second = to_quarter_octave(model.shared_loads_per_second);
-  rates.waits_per_second = to_quarter_octave(model.barriers_per_second);
+  rates.shared_per_second = beside_arithmetic(model.shared_loads_per_second, rates);
+  rates.waits_per_second = beside_arithmetic(model.barriers_per_second, rates);
   return rates;
 }
 
@@ -48,8 +54,8 @@ GpuRates with_shared(GpuRates rates, const SharedTimes& loading, const SharedTim
   const double load = std::clamp((left * waiting.waits - right * loading.waits) / determinant, 1.0 / model.operations_per_second,
                                  1.0 / model.loads_per_second.front());
   const double wait = std::max((right - load * waiting.loads) / waiting.waits, 1.0 / model.operations_per_second);
-  rates.shared_per_second = to_quarter_octave(1.0 / load);
-  rates.waits_per_second = to_quarter_octave(1.0 / wait);
+  rates.shared_per_second = beside_arithmetic(1.0 / load, rates);
+  rates.waits_per_second = beside_arithmetic(1.0 / wait, rates);
   return rates;
 }
 

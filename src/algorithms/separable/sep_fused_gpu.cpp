@@ -112,7 +112,7 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   cost.shared_loads = out.reads * (1.0 + share * (1.0 + static_cast<double>(nx) / form->pixels_per_thread));
   cost.operations = out.reads * share * (nx + static_cast<double>(ny) / down);
   cost.barriers = out.reads / form->rows_in_flight;
-  // Two barriers a step; between them the sums of all rows move up, which takes about as long. Measured on SwiftShader.
+  // Two barriers a step; between them the sums of all rows move up, which takes about as long. Measured.
   cost.waiters = 4.0 * form->channels / form->pixels_per_thread;
   cost.covered = covered(out.pass);
   cost.bytes = info(work.source).pixel_bytes() * (cost.pixels * out.reads + made);
