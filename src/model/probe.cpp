@@ -23,10 +23,10 @@ GpuRates rates_from(const Plan& plan, const ProbeTimes& times) {
 
 namespace {
 
-/// In whole octaves from the rate of arithmetic. Plans depend on how these rates compare, which a busy machine that slows down all of them
+/// In half octaves from the rate of arithmetic. Plans depend on how these rates compare, which a busy machine that slows down all of them
 /// should not change; and what is left of a time when the rest is taken from it is noisier than the whole.
 double beside_arithmetic(double rate, const GpuRates& rates) {
-  return rates.operations_per_second * std::exp2(std::round(std::log2(rate / rates.operations_per_second)));
+  return rates.operations_per_second * std::exp2(std::round(2.0 * std::log2(rate / rates.operations_per_second)) / 2.0);
 }
 
 GpuModel model_of(const GpuRates& rates) {
