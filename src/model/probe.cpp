@@ -23,11 +23,13 @@ GpuRates rates_from(const Plan& plan, const ProbeTimes& times) {
 
 namespace {
 
-/// In half octaves from the rate of arithmetic. Plans depend on how these rates compare, which a busy machine that slows down all of them
-/// should not change; and what is left of a time when the rest is taken from it is noisier than the whole.
-double beside_arithmetic(double rate, const GpuRates& rates) {
-  return rates.operations_per_second * std::exp2(std::round(2.0 * std::log2(rate / rates.operations_per_second)) / 2.0);
+/// Whole steps of so many octaves from what is typical beside arithmetic. Plans depend on how these rates compare, which a busy machine
+/// that slows down all of them should not change; and what is left of a time when the rest is taken from it is noisier than the whole.
+double in_steps(double rate, double typical, double octaves) {
+  return typical * std::exp2(octaves * std::round(std::log2(rate / typical) / octaves));
 }
+constexpr double kLoadOctaves = 1.0;
+constexpr double kWaitOctaves = 2.0;
 
 GpuModel model_of(const GpuRates& rates) {
   DeviceInfo device;
@@ -39,8 +41,8 @@ GpuModel model_of(const GpuRates& rates) {
 
 GpuRates with_typical_shared(GpuRates rates) {
   const GpuModel model = model_of(rates);
-  rates.shared_per_second = beside_arithmetic(model.shared_loads_per_second, rates);
-  rates.waits_per_second = beside_arithmetic(model.barriers_per_second, rates);
+  rates.shared_per_second = model.shared_loads_per_second;
+  rates.waits_per_second = model.barriers_per_second;
   return rates;
 }
 
@@ -54,8 +56,8 @@ GpuRates with_shared(GpuRates rates, const SharedTimes& loading, const SharedTim
   const double load = std::clamp((left * waiting.waits - right * loading.waits) / determinant, 1.0 / model.operations_per_second,
                                  1.0 / model.loads_per_second.front());
   const double wait = std::max((right - load * waiting.loads) / waiting.waits, 1.0 / model.operations_per_second);
-  rates.shared_per_second = beside_arithmetic(1.0 / load, rates);
-  rates.waits_per_second = beside_arithmetic(1.0 / wait, rates);
+  rates.shared_per_second = in_steps(1.0 / load, model.shared_loads_per_second, kLoadOctaves);
+  rates.waits_per_second = in_steps(1.0 / wait, model.barriers_per_second, kWaitOctaves);
   return rates;
 }
 

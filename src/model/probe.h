@@ -27,9 +27,9 @@ struct SharedTimes {
   double waits = 0.0;    ///< of threads at barriers
 };
 
-/// The same rates with those of shared memory, in half octaves from that of arithmetic: as fast beside it as a typical device's.
+/// The same rates with those of shared memory: as fast beside arithmetic as a typical device's.
 [[nodiscard]] GpuRates with_typical_shared(GpuRates rates);
-/// As these two plans' times say: one of many loads, one of many barriers.
+/// As these two plans' times say, one of many loads and one of many barriers: whole steps from what is typical.
 [[nodiscard]] GpuRates with_shared(GpuRates rates, const SharedTimes& loading, const SharedTimes& waiting);
 
 }  // namespace mollify
