@@ -96,10 +96,21 @@ TEST(CudaPlan, WideGaussiansAreDecimated) {
       const Result<Plan> plan = make_plan(gaussian(sigma), desc, desc, fake_cuda());
       ASSERT_TRUE(plan.ok()) << plan.error().message;
       EXPECT_EQ(plan->algorithm.id, "gauss.decimate") << sigma;
-      EXPECT_EQ(plan->passes.size(), 3U);
+      ASSERT_EQ(plan->passes.size(), 4U);
+      EXPECT_EQ(plan->passes[1].kernel, "gauss_grid_rows");
+      EXPECT_EQ(plan->passes[2].kernel, "gauss_grid_columns");
       for (const ImageDesc& grid : plan->intermediates) EXPECT_EQ(grid.width % 4, 0);
     }
   }
+}
+
+// Blocks of one pass have rows enough there.
+TEST(CudaPlan, LargeGridsAreBlurredInOnePass) {
+  const ImageDesc desc{8192, 8192, PixelFormat::rgba32f};
+  const Result<Plan> plan = make_plan(gaussian(8.0), desc, desc, fake_cuda(), {.algorithm = AlgorithmChoice{"gauss.decimate", {}}});
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ASSERT_EQ(plan->passes.size(), 3U);
+  EXPECT_EQ(plan->passes[1].kernel, "gauss_grid");
 }
 
 /// Kernels that reach beyond a small image are fitted for it alone, which takes tens of milliseconds.
