@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "algorithms/common/gpu.h"
 #include "model/gpu_model.h"
 #include "model/probe.h"
 #include "support.h"
@@ -92,36 +91,6 @@ TEST(ProbeTimes, SharedMemoryThatTakesNothingHasARateAllTheSame) {
   EXPECT_GT(slow.shared_per_second, before.operations_per_second / 24.0) << "no slower than a load of a cached pixel";
   EXPECT_LE(std::abs(std::log2(slow.waits_per_second * 11.0)), 1.0) << "what is left of the seconds is waits";
   EXPECT_EQ(with_shared(before, {}, {}), typical) << "plans that have neither loads nor waits";
-}
-
-TEST(GpuModel, BarriersCountByThreadsWhereTheyWereMeasured) {
-  DeviceInfo device = fake_gpu(true);
-  const auto seconds_of = [&](double waiters) {
-    return gpu::seconds(device, PixelFormat::rgba8, {.pixels = 1e6, .barriers = 2.0, .waiters = waiters});
-  };
-  EXPECT_DOUBLE_EQ(seconds_of(8.0), seconds_of(1.0)) << "nothing is known of its barriers";
-  device.gpu.measured = {1e9, 1e9, 1e-5, 1e9, 1e6};
-  EXPECT_NEAR(seconds_of(8.0) - seconds_of(1.0), 14.0, 1e-6);
-  device.name = "NVIDIA H200";
-  EXPECT_DOUBLE_EQ(seconds_of(8.0), seconds_of(1.0)) << "a row of the library wins";
-}
-
-TEST(GpuModel, IdleThreadsAndBanksCountWhereTheyWereMeasured) {
-  DeviceInfo device = fake_gpu(true);
-  const auto seconds_of = [&](double covered) {
-    return gpu::seconds(device, PixelFormat::rgba8, {.pixels = 1e6, .operations = 1e3, .covered = covered});
-  };
-  EXPECT_DOUBLE_EQ(seconds_of(2.0), seconds_of(1.0));
-  EXPECT_DOUBLE_EQ(gpu::slowness_of_strides(device, gpu::Cache::f16), 2.5);
-  device.gpu.measured = {1e9, 1e9, 1e-5, 1e9, 1e6};
-  EXPECT_NEAR(seconds_of(2.0) - seconds_of(1.0), 1.0, 1e-6);
-  EXPECT_DOUBLE_EQ(gpu::slowness_of_strides(device, gpu::Cache::f16), 1.0);
-  device.gpu.is_software = false;
-  EXPECT_DOUBLE_EQ(gpu::slowness_of_strides(device, gpu::Cache::f16), 2.5) << "its shared memory may have banks";
-  Pass pass;
-  pass.size = {128, 5};
-  pass.tile = {256, 4};
-  EXPECT_DOUBLE_EQ(gpu::covered(pass), 2.0 * 8.0 / 5.0);
 }
 
 class FirstUse : public testing::Test {

@@ -326,9 +326,14 @@ Result<std::unique_ptr<DeviceContest>> DeviceContest::create(const std::shared_p
 }
 
 Status DeviceContest::enter(std::span<const std::shared_ptr<const Prepared>> executables) {
+  if (executables.size() > kMaxExecutables) {
+    return Error{ErrorCode::unsupported,
+                 "a contest times " + std::to_string(kMaxExecutables) + " executables at most, not " + std::to_string(executables.size()),
+                 {}};
+  }
   executables_.clear();
   scratch_.clear();
-  for (const auto& prepared : executables.first(std::min(executables.size(), kMaxExecutables))) {
+  for (const auto& prepared : executables) {
     Result<Memory> scratch = Memory::allocate(prepared->context(), Memory::Kind::device, prepared->scratch_bytes(1));
     if (!scratch) return scratch.error();
     executables_.push_back(prepared);

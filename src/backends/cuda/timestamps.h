@@ -128,7 +128,7 @@ class DeviceContest {
   [[nodiscard]] Status enter(std::span<const std::shared_ptr<const Prepared>> executables);
   /// Nanoseconds of one run of each.
   [[nodiscard]] Result<std::vector<double>> round();
-  static constexpr std::size_t kMaxExecutables = 64;
+  static constexpr std::size_t kMaxExecutables = 256;
 
  private:
   DeviceContest() = default;

@@ -280,9 +280,14 @@ Result<std::unique_ptr<DeviceContest>> DeviceContest::create(const std::shared_p
 }
 
 Status DeviceContest::enter(std::span<const std::shared_ptr<const Prepared>> executables) {
+  if (executables.size() > kMaxExecutables) {
+    return Error{ErrorCode::unsupported,
+                 "a contest times " + std::to_string(kMaxExecutables) + " executables at most, not " + std::to_string(executables.size()),
+                 {}};
+  }
   recorders_.clear();
   // One set of images each, in turn: by the time a set comes up again, others have taken its place in the caches.
-  for (const auto& prepared : executables.first(std::min(executables.size(), kMaxExecutables))) {
+  for (const auto& prepared : executables) {
     const DeviceImages& images = *images_[recorders_.size() % images_.size()];
     Result<std::unique_ptr<RecorderImpl>> recorder = RecorderImpl::create(prepared, images.targets(), {});
     if (!recorder) return recorder.error();

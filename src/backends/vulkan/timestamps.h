@@ -109,7 +109,7 @@ class DeviceContest {
   [[nodiscard]] Status enter(std::span<const std::shared_ptr<const Prepared>> executables);
   /// Nanoseconds of one run of each, in one submission.
   [[nodiscard]] Result<std::vector<double>> round();
-  static constexpr std::size_t kMaxExecutables = 64;
+  static constexpr std::size_t kMaxExecutables = 256;
 
  private:
   explicit DeviceContest(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
