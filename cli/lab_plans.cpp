@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/measure.h"
@@ -17,7 +20,7 @@ namespace mollify::cli {
 namespace {
 
 struct PlansCommand {
-  DeviceArgs device{.device = "cpu"};
+  DeviceArgs device;
   std::string suite = "quick";
   std::string formats;
   std::string filter;

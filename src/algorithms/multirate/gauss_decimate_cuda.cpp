@@ -156,7 +156,6 @@ Result<std::vector<Pass>> blurring(const Problem& p, const AxisPlan& x, const Ax
   const int channels = info(p.src.format).channels;
   const auto nx = static_cast<std::int32_t>(x.coarse.weights.size()), ny = static_cast<std::int32_t>(y.coarse.weights.size());
   const std::int32_t columns = cuda::sep_fused_columns(channels);
-  if (Status s = check_shared(p, cuda::SepFusedShape(channels, columns, nx, ny, 3).shared_bytes()); !s) return s.error();
   const PerAxis<std::int32_t> size = size_of(to);
   const std::int64_t across = (size.x + columns - 1) / columns;
   constexpr std::int32_t kStep = cuda::kSepFusedRows;
@@ -167,6 +166,7 @@ Result<std::vector<Pass>> blurring(const Problem& p, const AxisPlan& x, const Ax
   pass.constants["source_width"] = from.x.size;
   // Where a grid leaves blocks so few rows, they filter half of them or more again for their neighbours.
   if (p.batch == 1 && rows <= 2 * kStep && rows < 2 * (ny - 1)) return blurring_by_axes(p, pass, from, out);
+  if (Status s = check_shared(p, cuda::SepFusedShape(channels, columns, nx, ny, 3).shared_bytes()); !s) return s.error();
 
   const double pixels = static_cast<double>(size.x) * size.y;
   const double reads = (rows + ny - 1.0) / rows * (columns + nx - 1.0) / columns;

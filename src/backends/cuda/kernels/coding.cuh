@@ -50,7 +50,7 @@ struct Plain {
     }
   }
 
-  /// The largest number of a code, or one where there are no codes: what store_fractions() and store_fraction_each() take is divided by it.
+  /// The largest code, or 1 where there are none. What store_fractions() and store_fraction_each() take is divided by it.
   static constexpr float full = kComponent == Component::u8 ? 255.0F : 1.0F;
   static __device__ void store_fractions(const Shared&, char* row, std::int32_t i, float (&v)[4]) {
     if constexpr (kComponent == Component::u8) {

@@ -327,7 +327,7 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
     // All rows of pixels that are mixed of these.
     const std::int32_t count = min(a.step_y == 1 ? -phase : (a.step_y - 1 - phase) / a.step_y, left);
     std::int32_t row_phase = phase + a.factor_y;
-    // Apart, so that rows in a loop without calls are mixed side by side.
+    // Two loops: without calls in it, four rows are mixed side by side; with them, unrolling would cost registers.
     if (is_whole) {
 #pragma unroll 4
       for (std::int32_t i = 0; i < count; ++i) {
