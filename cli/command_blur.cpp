@@ -25,7 +25,7 @@
 namespace mollify::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kBlurFooter = R"(Examples:
   mollify blur photo.jpg soft.jpg --gaussian 3             sigma of 3 pixels
   mollify blur photo.jpg soft.jpg --gaussian 8x0           along the rows only, as they are stored
   mollify blur logo.png glow.png --box 2.5 --border mirror
@@ -141,7 +141,7 @@ void add_blur(Command& app) {
   const auto args = std::make_shared<BlurArgs>();
   Command command = app.add_command("blur", "Blur image files: PNG, JPEG, TIFF, OpenEXR, WebP, HDR");
   add_blur_options(command, *args);
-  command.set_footer(kExamples);
+  command.set_footer(kBlurFooter);
   command.on_run([args, command] { run(*args, command); });
 }
 

@@ -16,7 +16,7 @@
 namespace mollify::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kPyramidFooter = R"(Examples:
   mollify pyramid scan.tif slide.ome.tif                   SubIFDs, as OME-TIFF has them
   mollify pyramid map.tif cog.tif --overviews              pages behind the picture, as GeoTIFF has them
   mollify pyramid huge.tif out.tif --memory 512M --compression 6
@@ -96,7 +96,7 @@ void add_pyramid(Command& app) {
   command.add_flag("--force", args->force, "Replace OUT if it exists");
   add_device_options(command, args->device);
   command.add_flag("--quiet", args->quiet, "Print nothing but errors");
-  command.set_footer(kExamples);
+  command.set_footer(kPyramidFooter);
   command.on_run([args] { run(*args); });
 }
 

@@ -206,7 +206,7 @@ void run(const AutoCommand& args) {
   if (most > args.most || median > args.median) throw Failure{kExitFailure, ""};
 }
 
-constexpr const char* kFooter =
+constexpr const char* kAutoFooter =
     R"(Each case is an image in host memory, blurred by the CPU and by the GPU in turns, with the transfers. Both are ready: opening
 the GPU and planning are not timed. A line has the time on the chosen device divided by that on the better one, both times,
 and the choice. Exit code 1 where the largest ratio or the median is above what is allowed.
@@ -227,7 +227,7 @@ void add_auto(Command& lab) {
   command.add_option("--most", args->most, "The largest ratio that is allowed").type_name("RATIO").show_default();
   command.add_option("--median", args->median, "The largest median that is allowed").type_name("RATIO").show_default();
   add_json_flag(command, args->json);
-  command.set_footer(kFooter);
+  command.set_footer(kAutoFooter);
   command.on_run([args] { run(*args); });
 }
 

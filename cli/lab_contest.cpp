@@ -186,7 +186,7 @@ void contest(ContestCommand args) {
   if (counts[lab::Verdict::slower] > 0 || counts.empty()) throw Failure{kExitFailure, ""};
 }
 
-constexpr const char* kFooter = R"(A line is the second program's time divided by the first's, with the 95 % interval over the pairs.
+constexpr const char* kContestFooter = R"(A line is the second program's time divided by the first's, with the 95 % interval over the pairs.
 "slower" and "faster" are outside the tolerance with all of the interval, "same" is within it, "undecided" needs more pairs.
 Exit code 1 where a case is slower.
 Example:
@@ -207,7 +207,7 @@ void add_contest(Command& lab) {
   command.add_option("--seconds", args->seconds, "To spend on each case in each run").type_name("S").show_default();
   command.add_option("--tolerance", args->tolerance, "Ratios within so much of 1 count as the same").type_name("PERCENT").show_default();
   add_json_flag(command, args->json);
-  command.set_footer(kFooter);
+  command.set_footer(kContestFooter);
   command.on_run([args] { contest(*args); });
 }
 

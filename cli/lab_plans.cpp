@@ -113,7 +113,7 @@ void run(const PlansCommand& args) {
   if (ratios.empty()) throw Failure{kExitFailure, ""};
 }
 
-constexpr const char* kFooter =
+constexpr const char* kPlansFooter =
     R"(Of each request the planner's choice and every algorithm that keeps the default error take turns once. What is slower than 4
 times the fastest is dropped, of the rest options are tuned as 'mollify tune' does, and then all of them take turns again.
 A line is the planner's time divided by that of the fastest. The last line has the median and the 90th percentile.
@@ -139,7 +139,7 @@ void add_plans(Command& lab) {
       .type_name("S")
       .show_default();
   command.add_option("--limit", args->limit, "Begin no request after so many seconds, but for the first").type_name("S").show_default();
-  command.set_footer(kFooter);
+  command.set_footer(kPlansFooter);
   command.on_run([args] { run(*args); });
 }
 

@@ -19,7 +19,7 @@
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kFooter =
     "Examples:\n"
 #ifdef MOLLIFY_IMAGE_FILES
     R"(  mollify blur photo.jpg soft.jpg --gaussian 3        blur one image
@@ -71,7 +71,7 @@ int run(int argc, char** argv) {
   add_tune(tool);
   add_lab(tool);
 #endif
-  tool.set_footer(kExamples);  // behind the commands, which would inherit it
+  tool.set_footer(kFooter);  // behind the commands, which would inherit it
 
   try {
     tool.run(argc, argv);

@@ -20,7 +20,6 @@ constexpr std::int32_t kHeight = 131;
 // Corners, edges, and both sides of where vectors and tiles meet.
 constexpr std::array<std::int32_t, 8> kColumns = {0, 1, 15, 16, 64, 127, kWidth - 2, kWidth - 1};
 constexpr std::array<std::int32_t, 8> kRows = {0, 1, 16, 31, 63, 64, kHeight - 2, kHeight - 1};
-constexpr std::array kModes = {BorderMode::clamp, BorderMode::mirror, BorderMode::reflect, BorderMode::wrap, BorderMode::constant};
 
 std::vector<KernelSpec> kernels() {
   return {Gaussian{{1.0, 1.4}, {}, {}},
@@ -133,7 +132,7 @@ bool expect_same_beyond_reach(const Executable& executable, Workspace& workspace
 /// Of the 64 places, every which is judged: between them the modes of a kernel, or three kernels, see all. Kernels that sum hundreds of
 /// pixels for each, and take seconds for what others do at once, see three or four.
 std::size_t places_apart(const Plan& plan, Borders borders) {
-  if (borders == Borders::all) return kModes.size();
+  if (borders == Borders::all) return kBorderModes.size();
   constexpr double kMostCopies = 100.0;
   return plan.predicted_copy_ratio > kMostCopies ? 21 : 3;
 }
@@ -151,9 +150,9 @@ int expect_reach_holds(const Device& device, std::string_view algorithm, Borders
   int judged = 0;
   std::size_t turn = 0;
   for (const KernelSpec& kernel : kernels()) {
-    const std::size_t modes = borders == Borders::all ? kModes.size() : 1;
+    const std::size_t modes = borders == Borders::all ? kBorderModes.size() : 1;
     for (std::size_t i = 0; i < modes; ++i, ++turn) {
-      const std::optional<Plan> plan = plan_of(device, algorithm, kernel, kModes[turn % kModes.size()], turn);
+      const std::optional<Plan> plan = plan_of(device, algorithm, kernel, kBorderModes[turn % kBorderModes.size()], turn);
       if (!plan) continue;
       Result<Executable> executable = device.prepare(*plan);
       if (!executable) throw std::runtime_error(executable.error().message);

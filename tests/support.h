@@ -1,6 +1,7 @@
 // What several tests need: images with an owner, the device under test, cases that must pass.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -8,6 +9,9 @@
 #include "mollify/mollify.h"
 
 namespace mollify::test {
+
+inline constexpr std::array kBorderModes = {BorderMode::clamp, BorderMode::mirror, BorderMode::reflect, BorderMode::wrap,
+                                            BorderMode::constant};
 
 /// Packed pixels.
 class Pixels {

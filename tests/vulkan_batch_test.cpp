@@ -98,15 +98,15 @@ Layers run_batch(Engine& engine, const Executable& executable, std::span<const v
   return Spy::look();
 }
 
-struct Way {
+struct BatchWay {
   std::string algorithm;
   TransferFunction transfer = TransferFunction::none;
   std::optional<KernelSpec> kernel{};  ///< else the first that the algorithm takes
 };
 
 /// Every algorithm, and forms whose kernels are others.
-std::vector<Way> ways_on_buffers() {
-  std::vector<Way> ways;
+std::vector<BatchWay> ways_on_buffers() {
+  std::vector<BatchWay> ways;
   for (const AlgorithmInfo& algorithm : algorithms()) ways.push_back({std::string(algorithm.id) + ":storage=buffer"});
   for (const char* form : {"box.any:form=column_sums,sums=u32", "box.any:form=column_sums,sums=f32", "box.any:form=four_corner",
                            "box.any:form=four_corner,sums=f32", "box.any:form=row_segments", "sep.fused:exchange=shuffle",
@@ -127,7 +127,7 @@ std::vector<Way> ways_on_buffers() {
 }
 
 /// Of the first blur that the way can take, made for so many images.
-Result<Plan> plan_of(const Way& way, const ImageDesc& desc, const DeviceInfo& device, std::int32_t images) {
+Result<Plan> plan_of(const BatchWay& way, const ImageDesc& desc, const DeviceInfo& device, std::int32_t images) {
   Result<Plan> plan = Error{};
   std::vector<KernelSpec> kernels{Box::of_radius(1, 1), Gaussian{{5.0, 5.0}, {}, {}},
                                   Matrix{3, 3, {1, 0, 2, 0, 3, 0, 2, 0, 1}, {1, 1}, Normalization::unit_sum}};
@@ -171,7 +171,7 @@ TEST_P(Batches, AreOneDispatchAPass) {
     Layout layout;
     std::int32_t planned;
   };
-  for (const Way& way : ways_on_buffers()) {
+  for (const BatchWay& way : ways_on_buffers()) {
     for (const auto& [desc, layout, planned] :
          {Images{{61, 47, GetParam()}, {3, 5, 7, {}}, 3}, Images{{1104, 16, GetParam()}, {0, 6, 34, {}}, 1}}) {
       const Result<Plan> plan = plan_of(way, desc, device.info(), planned);

@@ -14,13 +14,13 @@
 namespace mollify::test {
 namespace {
 
-struct Way {
+struct BoxWay {
   const char* algorithm;
   Box box;
   PixelFormat format = PixelFormat::r32f;
 };
 
-std::vector<Way> ways() {
+std::vector<BoxWay> ways() {
   using enum PixelFormat;
   return {{"box.any:form=column_sums,storage=buffer,threads=64,chunks=3", Box::of_radius(5, 7.5)},
           {"box.any:form=column_sums,storage=buffer,sums=f32x2,threads=64,lanes_per_row=1", Box::of_radius(5, 7), rgba16f},
@@ -40,7 +40,7 @@ std::vector<Way> ways() {
           {"box.nxn", Box::of_radius(2, 3), rg32f}};
 }
 
-BlurSpec spec_of_way(const Way& way) {
+BlurSpec spec_of_way(const BoxWay& way) {
   BlurSpec spec = spec_of(way.box, BorderMode::clamp);
   spec.accuracy.max_error = 0.5;
   return spec;
@@ -57,7 +57,7 @@ bool is_within(const Plan& plan, std::int32_t x, std::int32_t y, const PerAxis<s
 }
 
 /// The window, but for published techniques whose sums spoil what follows, and samplers that weigh a neighbour.
-bool reaches_its_window(const Way& way, const Plan& plan) {
+bool reaches_its_window(const BoxWay& way, const Plan& plan) {
   const auto is_window = [](const Reach& reach, const BoxExtent& extent) {
     return reach.before == std::ceil(extent.before) && reach.after == std::ceil(extent.after);
   };
@@ -66,7 +66,7 @@ bool reaches_its_window(const Way& way, const Plan& plan) {
 
 TEST(VulkanBoxes, WhatIsBadOrHugeActsAsFarAsPlansSay) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  for (const Way& way : ways()) {
+  for (const BoxWay& way : ways()) {
     const ImageDesc desc{290, 220, way.format};
     const Result<Plan> plan = make_plan(spec_of_way(way), desc, desc, gpu().info(), with(way.algorithm));
     if (!plan) continue;  // a device without halves or shuffles
@@ -102,7 +102,7 @@ TEST(VulkanBoxes, WhatIsBadOrHugeActsAsFarAsPlansSay) {
 
 /// As lamps and suns are in pictures of a wide range: sums along some rows are far larger than all before and after them.
 TEST(VulkanBoxes, BrightBlocksAmongDarkPixels) {
-  for (const Way& way : ways()) {
+  for (const BoxWay& way : ways()) {
     const BlurSpec spec = spec_of_way(way);
     const ImageDesc desc{290, 220, way.format};
     const Result<Plan> plan = make_plan(spec, desc, desc, gpu().info(), with(way.algorithm));
@@ -157,7 +157,7 @@ TEST(VulkanBoxes, PlansKeepToWindows) {
   for (const PixelFormat format : {PixelFormat::r32f, PixelFormat::rgba16f, PixelFormat::rgb32f}) {
     for (const double radius : {1.0, 5.0, 20.5, 64.0, 130.0}) {
       const ImageDesc desc{1000, 900, format};
-      const Way way{"", Box::of_radius(radius, radius), format};
+      const BoxWay way{"", Box::of_radius(radius, radius), format};
       for (const DeviceInfo& device : {gpu().info(), fake_gpu(false), fake_h200()}) {
         const Result<Plan> made = make_plan(spec_of_way(way), desc, desc, device);
         if (!made && !device.gpu.small_storage) continue;  // such a device may have no place for three channels

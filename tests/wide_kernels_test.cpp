@@ -14,11 +14,9 @@
 namespace mollify::test {
 namespace {
 
-constexpr std::array kModes = {BorderMode::clamp, BorderMode::mirror, BorderMode::reflect, BorderMode::wrap, BorderMode::constant};
-
 /// Of a kernel whose axes are alike on images of several shapes and at every border.
 void expect_right(const KernelSpec& kernel, std::string_view algorithm, double max_error, PerAxis<std::int32_t> size) {
-  for (const BorderMode mode : kModes) {
+  for (const BorderMode mode : kBorderModes) {
     for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rg32f}) {
       cases::Case c;
       c.spec = spec_of(kernel, mode);
@@ -69,7 +67,7 @@ TEST(WideKernels, FoldedWeightsActAlike) {
   for (const AxisKernel& asked : {AxisKernel{AxisGaussian{900.0}}, AxisKernel{AxisGaussian{130.0}}, AxisKernel{AxisGaussian{700.0, 1500}},
                                   AxisKernel{AxisTent{1234.5}}, AxisKernel{AxisTent{5000.0}}}) {
     const AxisTarget exact(asked, kFactor);
-    for (const BorderMode mode : kModes) {
+    for (const BorderMode mode : kBorderModes) {
       const Fold fold = fold_of(mode, kLength);
       const AxisKernel kernel = folded_where_shorter({asked.shape, fold}, kFactor);
       ASSERT_NE(kernel.fold, Fold{});
@@ -98,7 +96,7 @@ TEST(WideKernels, TapsAreThoseOfTheImageAndTheBorder) {
   PlanOptions options;
   options.algorithm = AlgorithmChoice{"sep.fused", {{"accumulator", "f64"}}};
   for (const std::int32_t length : {40, 90}) {
-    for (const BorderMode mode : kModes) {
+    for (const BorderMode mode : kBorderModes) {
       const AxisTaps folded = fold(whole, mode, length);
       for (const double max_error : {1e-3, 1e-9}) {
         BlurSpec spec = spec_of(Gaussian{{1.0, sigma}, {}, {}}, mode);
@@ -126,7 +124,7 @@ TEST(WideKernels, CostWhatTheImageCosts) {
   };
   for (const ImageDesc& desc : {ImageDesc{1, 20'000, PixelFormat::r8}, ImageDesc{600, 500, PixelFormat::rgba8}}) {
     const double length = desc.height;
-    for (const BorderMode mode : kModes) {
+    for (const BorderMode mode : kBorderModes) {
       const double usual = seconds(Gaussian{{length / 8.0, length / 8.0}, {}, {}}, mode, desc);
       EXPECT_LT(seconds(Gaussian{{10.0 * length, 10.0 * length}, {}, {}}, mode, desc), 8.0 * usual);
       EXPECT_LT(seconds(Tent{{9.0 * length, 9.0 * length}}, mode, desc), 8.0 * usual);

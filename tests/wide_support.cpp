@@ -15,8 +15,6 @@ namespace {
 using cases::Case;
 using cases::Random;
 
-constexpr std::array kModes = {BorderMode::clamp, BorderMode::mirror, BorderMode::reflect, BorderMode::wrap, BorderMode::constant};
-
 /// On an axis, half of a window of 1.2 to 50 lengths of the image.
 double wide_radius(Random& random, std::int32_t length) {
   return 0.5 * length * std::exp(random.uniform(std::log(1.2), std::log(50.0)));
@@ -68,7 +66,7 @@ void expect_wide_kernels_right(const Device& device, int cases) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed);
   for (int i = 0; i < cases && !testing::Test::HasFailure(); ++i) {
-    for (const BorderMode mode : kModes) expect_pass(wide_case(random, mode), device);
+    for (const BorderMode mode : kBorderModes) expect_pass(wide_case(random, mode), device);
   }
 }
 

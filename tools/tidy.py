@@ -5,7 +5,7 @@
   tools/tidy.py --changed    those among them that the last commit changed
   tools/tidy.py FILE...      these
 
-The preset `dev` must be configured. Errors of compiling are left out: GCC compiles the project, and clang 14 does not know all of C++20.
+The preset `alone` must be configured. Errors of compiling are left out: GCC compiles the project, and clang 14 does not know all of C++20.
 """
 import argparse
 import json
@@ -43,7 +43,7 @@ def findings(build: Path, source: str) -> list:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=Path, default=ROOT / "build" / "dev", help="the folder that has compile_commands.json")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "alone", help="the folder that has compile_commands.json")
     parser.add_argument("--changed", action="store_true", help="only what the last commit changed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("files", nargs="*")

@@ -14,10 +14,6 @@
 namespace mollify {
 namespace {
 
-Error invalid(std::string message) {
-  return {ErrorCode::invalid_argument, std::move(message), {}};
-}
-
 /// An Error where a window is no part of the image that was planned for, which is called `what`.
 Status check_window(std::string_view what, const ConstWindow& window, const ImageDesc& planned) {
   const ImageDesc& desc = window.pixels.desc;

@@ -13,10 +13,6 @@
 namespace mollify {
 namespace {
 
-Error invalid(std::string message) {
-  return {ErrorCode::invalid_argument, std::move(message), {}};
-}
-
 std::string rows_text(std::int64_t rows) {
   return std::to_string(rows) + (rows == 1 ? " row" : " rows");
 }

@@ -4,11 +4,11 @@
 #include <vector>
 
 namespace mollify {
-namespace {
-
 Error invalid(std::string message) {
   return {ErrorCode::invalid_argument, std::move(message), {}};
 }
+
+namespace {
 
 std::string shape(const ImageDesc& desc) {
   const auto format = static_cast<std::size_t>(desc.format);

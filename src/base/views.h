@@ -5,11 +5,14 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "mollify/image.h"
 
 namespace mollify {
+
+[[nodiscard]] Error invalid(std::string message);
 
 /// An Error where `view`, called `what`, is not of this shape, has no pixels, or its rows lie where they cannot.
 [[nodiscard]] Status check_view(std::string_view what, const ConstImageView& view, const ImageDesc& planned);

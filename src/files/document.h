@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -15,6 +16,10 @@
 namespace mollify::files {
 
 using Bytes = std::vector<std::uint8_t>;
+
+inline void append(Bytes& to, std::span<const std::uint8_t> bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
 
 /// `png` to `hdr` are read and written. The others are read where their library is installed.
 enum class FileFormat : std::uint8_t { png, jpeg, tiff, exr, webp, hdr, heif, avif, jxl };

@@ -34,8 +34,6 @@ enum Tag : std::uint16_t {
   kInteropDirectory = 0xA005,
   kSubjectLocation = 0xA214,
 };
-constexpr std::uint16_t kShort = 3;
-constexpr std::uint16_t kLong = 4;
 constexpr int kMostPictures = 1000;  // found by their signature; a block with more is dropped
 
 class ExifCorrector {

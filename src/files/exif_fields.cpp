@@ -6,14 +6,13 @@
 #include <cstring>
 #include <optional>
 
+#include "files/exif_structure.h"
 #include "files/resolution.h"
 
 namespace mollify::files {
 namespace {
 
-constexpr std::size_t kEntryBytes = 12;
 constexpr std::size_t kHeaderBytes = 8;
-constexpr std::uint16_t kShort = 3, kRational = 5;
 
 /// Reads and writes numbers in the byte order of a block.
 class Numbers {

@@ -6,8 +6,6 @@
 namespace mollify::files {
 namespace {
 
-constexpr std::size_t kEntryBytes = 12;
-
 std::size_t bytes_of_type(std::uint16_t type) {
   constexpr std::array<std::uint8_t, 14> kBytes = {0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4};
   return type < kBytes.size() ? kBytes[type] : 0;

@@ -9,6 +9,11 @@
 
 namespace mollify::files {
 
+/// Types of entries.
+enum ExifType : std::uint16_t { kShort = 3, kLong = 4, kRational = 5 };
+/// Of an entry.
+inline constexpr std::size_t kEntryBytes = 12;
+
 struct ByteRange {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -17,7 +22,7 @@ struct ByteRange {
 };
 
 struct ExifEntry {
-  std::size_t at = 0;  ///< of its 12 bytes
+  std::size_t at = 0;  ///< of its first byte
   std::uint16_t tag = 0;
   std::uint16_t type = 0;
   std::uint32_t count = 0;

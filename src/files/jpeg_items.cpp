@@ -17,9 +17,6 @@ std::uint32_t big32(const std::uint8_t* p) {
 Bytes without_prefix(const Segment& segment, std::size_t count) {
   return {segment.payload.begin() + static_cast<std::ptrdiff_t>(count), segment.payload.end()};
 }
-void append(Bytes& to, std::span<const std::uint8_t> bytes) {
-  to.insert(to.end(), bytes.begin(), bytes.end());
-}
 
 /// Of an XMP packet that is larger than a segment: the part that is split over segments of its own.
 struct ExtendedXmp {

@@ -18,9 +18,6 @@ using View = std::span<const std::uint8_t>;
 View view(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
-void append(Bytes& to, View bytes) {
-  to.insert(to.end(), bytes.begin(), bytes.end());
-}
 Bytes joined(std::string_view prefix, View bytes) {
   Bytes result(prefix.begin(), prefix.end());
   append(result, bytes);

@@ -51,9 +51,6 @@ Block first_block(View bytes) {
   return Block{static_cast<std::uint16_t>(big(bytes, 4, 2)), bytes.first(end), bytes.subspan(data, size)};
 }
 
-void append(Bytes& to, View bytes) {
-  to.insert(to.end(), bytes.begin(), bytes.end());
-}
 void append_even(Bytes& to, View bytes) {
   append(to, bytes);
   if (bytes.size() % 2 != 0) to.push_back(0);

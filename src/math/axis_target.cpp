@@ -4,11 +4,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "math/gaussian_tail.h"
+
 namespace mollify {
 namespace {
 
-constexpr double kReach = 8.5;            // sigmas of a Gaussian that matter
-constexpr double kEdge = 6.0;             // of them, beyond which a soft edge has ended
+constexpr double kEdge = 6.0;             // sigmas, beyond which a soft edge has ended
 constexpr double kSoftSpacings = 4.0;     // a soft edge's sigma
 constexpr double kLongestSplines = 16.0;  // grid spacings of two splines, which reach further than the kernel between them
 constexpr double kFlat = 1.3;             // periods a sigma, from which on repeated Gaussians are flat: what is left is exp(-2 (1.3 pi)^2)
@@ -90,7 +91,7 @@ AxisTarget::AxisTarget(const AxisKernel& kernel, int factor) : kernel_(kernel), 
   } else {
     const auto& gaussian = std::get<AxisGaussian>(kernel.shape);
     sigma_ = gaussian.sigma;
-    const auto everything = static_cast<std::int64_t>(std::ceil(kReach * sigma_));
+    const auto everything = static_cast<std::int64_t>(std::ceil(kReachOfGaussian * sigma_));
     radius_ = std::min(gaussian.radius.value_or(everything), everything);
     is_cut_ = radius_ < everything;
     // The sum over all pixels; for a wide Gaussian that is its integral, to the last bit.

@@ -6,9 +6,8 @@
 namespace mollify {
 
 GaussianTail gaussian_tail(const AxisGaussian& gaussian, double most_dropped) {
-  constexpr double kReach = 8.5;  // sigmas that matter
   GaussianTail out;
-  const auto last = static_cast<std::int64_t>(std::ceil(kReach * gaussian.sigma));
+  const auto last = static_cast<std::int64_t>(std::ceil(kReachOfGaussian * gaussian.sigma));
   if (!gaussian.radius || *gaussian.radius >= last) return out;
   std::vector<double> half;  // from the middle on
   for (std::int64_t i = 0; i <= last; ++i) half.push_back(std::exp(-0.5 * std::pow(static_cast<double>(i) / gaussian.sigma, 2)));

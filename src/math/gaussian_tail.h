@@ -9,6 +9,9 @@
 
 namespace mollify {
 
+/// Sigmas of a Gaussian that matter: what lies beyond is below the last bit of a weight.
+inline constexpr double kReachOfGaussian = 8.5;
+
 struct GaussianTail {
   AxisTaps taps;         ///< of an endless Gaussian whose weights sum to one: both tails, with zeros between them
   double mass = 0.0;     ///< of these taps, the sum

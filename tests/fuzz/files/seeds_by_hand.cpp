@@ -20,10 +20,6 @@ Bytes random_bytes(std::size_t count, Random& random) {
   return bytes;
 }
 
-void append(Bytes& to, const Bytes& more) {
-  to.insert(to.end(), more.begin(), more.end());
-}
-
 // PNG
 
 void put_big(Bytes& bytes, std::uint64_t value) {
@@ -33,8 +29,8 @@ void put_big(Bytes& bytes, std::uint64_t value) {
 void put_chunk(Bytes& file, std::string_view type, const Bytes& body) {
   put_big(file, body.size());
   Bytes checked(type.begin(), type.end());
-  append(checked, body);
-  append(file, checked);
+  files::append(checked, body);
+  files::append(file, checked);
   put_big(file, crc32(0, checked.data(), static_cast<uInt>(checked.size())));
 }
 
@@ -45,7 +41,7 @@ Seed palette_png(int bits, Random& random) {
   Bytes header;
   put_big(header, kWidth);
   put_big(header, kHeight);
-  append(header, {static_cast<std::uint8_t>(bits), kPalette, 0, 0, 0});
+  files::append(header, Bytes{static_cast<std::uint8_t>(bits), kPalette, 0, 0, 0});
   put_chunk(file, "IHDR", header);
   const std::size_t colours = std::size_t{1} << bits;
   put_chunk(file, "PLTE", random_bytes(3 * colours, random));
@@ -55,7 +51,7 @@ Seed palette_png(int bits, Random& random) {
   Bytes rows;
   for (int y = 0; y < kHeight; ++y) {
     rows.push_back(static_cast<std::uint8_t>(y % 5));  // the filter
-    append(rows, random_bytes(static_cast<std::size_t>((kWidth * bits + 7) / 8), random));
+    files::append(rows, random_bytes(static_cast<std::size_t>((kWidth * bits + 7) / 8), random));
   }
   uLongf size = compressBound(rows.size());
   Bytes packed(size);
@@ -80,8 +76,8 @@ Seed plain_tiff(int bits, int samples, int photometric, int compression, Random&
   const Bytes palette = random_bytes(photometric == kPalette ? std::size_t{6} << bits : 0, random);
   constexpr int kHead = 8;
   put_little(file, kHead + pixels.size() + palette.size(), 4);
-  append(file, pixels);
-  append(file, palette);
+  files::append(file, pixels);
+  files::append(file, palette);
   struct Field {
     int tag, type;
     std::uint64_t count, value;

@@ -31,10 +31,6 @@ Bytes slice(const Bytes& data, std::size_t begin, std::size_t count) {
   return {first, first + static_cast<std::ptrdiff_t>(std::min(count, data.size() - std::min(begin, data.size())))};
 }
 
-void append(Bytes& data, const Bytes& more) {
-  data.insert(data.end(), more.begin(), more.end());
-}
-
 enum class Order : std::uint8_t { little, big };
 
 std::uint64_t number_at(const Bytes& data, std::size_t at, std::size_t size, Order order) {
@@ -67,8 +63,8 @@ Blocks png_blocks(const Bytes& data) {
 void put_png(Bytes& data, const Block& block) {
   put_number(data, block.body.size(), 4, Order::big);
   Bytes checked = block.head;
-  append(checked, block.body);
-  append(data, checked);
+  files::append(checked, block.body);
+  files::append(data, checked);
   put_number(data, crc32(0, checked.data(), static_cast<uInt>(checked.size())), 4, Order::big);
 }
 
@@ -88,9 +84,9 @@ Blocks jpeg_blocks(const Bytes& data) {
 }
 
 void put_jpeg(Bytes& data, const Block& block) {
-  append(data, block.head);
+  files::append(data, block.head);
   put_number(data, block.body.size() + 2, 2, Order::big);
-  append(data, block.body);
+  files::append(data, block.body);
 }
 
 /// The attributes of the first header.
@@ -115,9 +111,9 @@ Blocks exr_blocks(const Bytes& data) {
 }
 
 void put_exr(Bytes& data, const Block& block) {
-  append(data, block.head);
+  files::append(data, block.head);
   put_number(data, block.body.size(), 4, Order::little);
-  append(data, block.body);
+  files::append(data, block.body);
 }
 
 Blocks webp_blocks(const Bytes& data) {
@@ -135,9 +131,9 @@ Blocks webp_blocks(const Bytes& data) {
 }
 
 void put_webp(Bytes& data, const Block& block) {
-  append(data, block.head);
+  files::append(data, block.head);
   put_number(data, block.body.size(), 4, Order::little);
-  append(data, block.body);
+  files::append(data, block.body);
   if (block.body.size() % 2 != 0) data.push_back(0);
 }
 
@@ -159,7 +155,7 @@ Blocks hdr_blocks(const Bytes& data) {
 }
 
 void put_hdr(Bytes& data, const Block& block) {
-  append(data, block.body);
+  files::append(data, block.body);
   data.push_back('\n');
 }
 
@@ -176,7 +172,7 @@ constexpr BlockFormat kBlockFormats[] = {
 Bytes joined(const Blocks& file, const BlockFormat& format, Random& random) {
   Bytes data = file.before;
   for (const Block& block : file.blocks) format.put(data, block);
-  append(data, file.after);
+  files::append(data, file.after);
   if (format.format == FileFormat::webp && data.size() >= 8 && !random.one_in(8)) {
     Bytes size;
     put_number(size, data.size() - 8, 4, Order::little);
@@ -200,7 +196,7 @@ void change_compressed(Bytes& body, Random& random) {
     compress(result.data(), &packed, plain.data(), plain.size());
     result.resize(packed);
     body.resize(skipped);
-    append(body, result);
+    files::append(body, result);
     return;
   }
   change_bytes(body, random);
