@@ -15,6 +15,7 @@ double bytes[30000];
 }  // namespace mollify::cuda
 
 #include "backends/cuda/kernels/box_any.cu"
+#include "backends/cuda/kernels/box_passes.cu"
 #include "backends/cuda/kernels/box_wide.cu"
 #include "backends/cuda/kernels/gauss_decimate.cu"
 #include "backends/cuda/kernels/gauss_grid.cu"
@@ -64,6 +65,8 @@ const std::map<std::string, Kernel>& kernels() {
     MOLLIFY_OF_SEP_MATRIX_PLANES(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
 #define MOLLIFY_ADD(name)                                                      \
+  by_name["box_rows_" #name] = kernel_of(box_rows_##name);                     \
+  by_name["box_columns_" #name] = kernel_of(box_columns_##name);               \
   by_name["sep_rows_" #name] = kernel_of(sep_rows_##name);                     \
   by_name["sep_columns_" #name] = kernel_of(sep_columns_##name, Barriers::no); \
   by_name["nxn_direct_" #name] = kernel_of(nxn_direct_##name, Barriers::no);

@@ -37,6 +37,8 @@ struct BoxMeans {
 [[nodiscard]] Result<Proposal> propose_box_row_segments(const Problem& p);
 
 [[nodiscard]] Result<Proposal> propose_box_any_cuda(const Problem& p);
+/// The form of it that has windows of any length.
+[[nodiscard]] Result<Proposal> propose_box_passes_cuda(const Problem& p);
 
 /// By the form that is asked for, else by the cheaper one within the error.
 [[nodiscard]] Result<Proposal> propose_box_any_gpu(const Problem& p);

@@ -249,10 +249,8 @@ Result<Proposal> in_two_passes(const Problem& p, const PerAxis<BoxAxis>& box, co
   return out;
 }
 
-}  // namespace
-
-Result<Proposal> propose_box_any_cuda(const Problem& p) {
-  if (Status s = only_options(p, {kBoxSums, kBoxThreads}); !s) return s.error();
+/// Strips that fit into the memory of a block of threads.
+Result<Proposal> in_strips(const Problem& p) {
   const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
   if (!box) return box.error();
   if (std::min(box->x.whole(), box->y.whole()) < cuda::kBoxLeastWindow) {
@@ -267,6 +265,21 @@ Result<Proposal> propose_box_any_cuda(const Problem& p) {
   if (one && is_fast(one->passes.front())) return one;
   Result<Proposal> two = in_two_passes(p, *box, *form);
   return two || !one ? std::move(two) : std::move(one);
+}
+
+}  // namespace
+
+Result<Proposal> propose_box_any_cuda(const Problem& p) {
+  if (Status s = only_options(p, {kBoxSums, kBoxThreads}); !s) return s.error();
+  const bool is_asked = kBoxSums.given(p) == BoxAnySums::f64;
+  const bool can_choose = !kBoxSums.given(p) && !kBoxThreads.is_given(p);
+  if (!is_asked) {
+    const bool is_wide = info(p.src.format).is_wide() || info(p.dst.format).is_wide();
+    Result<Proposal> strips = is_wide ? refusal("strips are not of wide formats") : in_strips(p);
+    if ((strips && strips->error <= p.allowed_error) || !can_choose) return strips;
+  }
+  if (is_asked && kBoxThreads.is_given(p)) return refusal("blocks of threads of sums of f64 have one size");
+  return propose_box_passes_cuda(p);
 }
 
 }  // namespace mollify

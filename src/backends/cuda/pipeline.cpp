@@ -6,6 +6,7 @@
 
 #include "backends/cuda/kernels/box_any_shape.h"
 #include "backends/cuda/kernels/box_division.h"
+#include "backends/cuda/kernels/box_passes_shape.h"
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
 #include "backends/cuda/kernels/gauss_grid_shape.h"
 #include "backends/cuda/kernels/gauss_matrix_shape.h"
@@ -436,6 +437,48 @@ Draft box_along(const Plan& plan, const Pass& pass, Tables&) {
   return box_draft(plan, pass, "box_wide", "box_along", shape.shared_bytes());
 }
 
+/// What a pass of box_passes.cu is given, of either axis.
+Draft box_pass(const Plan& plan, const Pass& pass, bool down) {
+  BoxPass a{shared_of(plan, pass)};
+  const AxisPlaces places = down ? places_of(plan.spec).y : places_of(plan.spec).x;
+  a.first = static_cast<std::int32_t>(places.first);
+  a.step = static_cast<std::int32_t>(places.step);
+  a.window = constant(pass, "window");
+  a.before = constant(pass, "before");
+  a.first_block = constant(pass, "first_block");
+  a.across = constant(pass, "first_row");
+  a.length = plan.src.height;
+  a.kept_row = constant(pass, "rows");
+  a.edge = constant(pass, "edge");
+  a.period = constant(pass, "period");
+  a.fraction_before_at = constant(pass, "fraction_before_at");
+  a.fraction_after_at = constant(pass, "fraction_after_at");
+  a.periods = pass.parameters.at("periods");
+  a.far_before = pass.parameters.at("far_before");
+  a.far_after = pass.parameters.at("far_after");
+  a.fraction_before = pass.parameters.at("fraction_before");
+  a.fraction_after = pass.parameters.at("fraction_after");
+  a.scale = pass.parameters.at("scale");
+  a.divisor = pass.parameters.at("divisor");
+  for (std::size_t c = 0; c < 4; ++c) a.outside_row[c] = a.outside.value[c] * pass.outside_gain;
+  const std::int32_t blocks = constant(pass, "blocks");
+  a.blocks_across = down ? ceil_div(a.destination.width, kBoxColumnsAcross) : blocks;
+  a.blocks_down = down ? blocks : a.kept_row;
+  const std::int32_t threads = down ? kBoxColumnsThreads : kBoxRowsThreads;
+  const auto shared = static_cast<std::uint32_t>(box_passes_shared_bytes(info(plan.src.format).channels, threads));
+  return {"box_passes",
+          name_of(down ? "box_columns" : "box_rows", plan, ending_of(pass.constants.at("wide") != 0)),
+          {nullptr, a, static_cast<std::uint32_t>(threads), shared, pass.source, pass.destination}};
+}
+
+Draft box_rows(const Plan& plan, const Pass& pass, Tables&) {
+  return box_pass(plan, pass, false);
+}
+
+Draft box_columns(const Plan& plan, const Pass& pass, Tables&) {
+  return box_pass(plan, pass, true);
+}
+
 struct KernelRow {
   std::string_view id;
   Draft (*make)(const Plan&, const Pass&, Tables&);
@@ -443,7 +486,9 @@ struct KernelRow {
 constexpr std::array kKernels = {
     KernelRow{"box_along", box_along},
     KernelRow{"box_any", box_any},
+    KernelRow{"box_columns", box_columns},
     KernelRow{"box_down", box_down},
+    KernelRow{"box_rows", box_rows},
     KernelRow{"gauss_decimate", gauss_decimate},
     KernelRow{"gauss_grid", gauss_grid},
     KernelRow{"gauss_grid_columns", gauss_grid_columns},

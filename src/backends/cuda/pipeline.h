@@ -18,7 +18,7 @@ namespace mollify::cuda {
 
 inline constexpr std::int64_t kScratchAlignment = 256;  ///< of scratch memory, and of each intermediate image in it
 
-using Arguments = std::variant<BoxAny, GaussDecimate, GaussMatrix, GaussUpsample, NxnDirect, SepFused, SepMatrix, SepPass>;
+using Arguments = std::variant<BoxAny, BoxPass, GaussDecimate, GaussMatrix, GaussUpsample, NxnDirect, SepFused, SepMatrix, SepPass>;
 
 /// One kernel of a plan.
 struct Launch {

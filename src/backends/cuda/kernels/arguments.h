@@ -182,4 +182,29 @@ struct BoxAny : Shared {
   std::uint32_t shift = 0;
 };
 
+/// Means of windows along one axis, from one image to another. Along x the source is decoded and the destination holds numbers of the
+/// type of the kernel; along y the source holds them and the destination is encoded. See box_passes.cu.
+struct BoxPass : Shared {
+  std::int32_t first = 0;        ///< source pixel of destination pixel 0, along the axis
+  std::int32_t step = 1;         ///< source pixels from one destination pixel to the next, along the axis
+  std::int32_t window = 1;       ///< whole pixels of a window and of a block
+  std::int32_t before = 0;       ///< of these, those before the place of the destination's pixel
+  std::int32_t first_block = 0;  ///< the block that begins so many blocks from the place of pixel 0 of the whole axis on
+  std::int32_t across = 0;       ///< along x: the source row of destination row 0; along y: the image row that the source's row 0 is
+  std::int32_t length = 0;       ///< along y: rows of the image
+  std::int32_t kept_row = 0;     ///< along y: the row of the source from which on ends of blocks are kept
+  std::int32_t edge = 0;         ///< a pixel behind the last one, along the axis
+  std::int32_t period = 0;       ///< pixels after which the axis repeats itself
+  std::int32_t fraction_before_at = 0;
+  std::int32_t fraction_after_at = 0;
+  double periods = 0.0;          ///< that windows have besides
+  double far_before = 0.0;       ///< pixels before the first that windows have besides, all alike
+  double far_after = 0.0;        ///< and behind the last
+  double fraction_before = 0.0;  ///< what the pixel before the whole window counts for, which lies so far before the place
+  double fraction_after = 0.0;
+  double scale = 1.0;          ///< mean = sum * scale
+  double divisor = 0.0;        ///< if above 0, sums are of integers, and their means are rounded to the nearest one, halves up
+  double outside_row[4] = {};  ///< along y: what rows of a constant border have become along x
+};
+
 }  // namespace mollify::cuda
