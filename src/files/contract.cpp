@@ -38,7 +38,7 @@ constexpr std::array<ContractRow, kItemKinds> kRows = {{
      "WebP says it in Exif, and so does JPEG where JFIF cannot; the format has no field for it"},
     {ItemKind::tiling, "tiles", "--KK--", "DDKKDD", "the format has rows"},
     {ItemKind::coding, "the kind of compression", "KKKKK-", "------", "each format has its own"},
-    {ItemKind::jpeg_inside, "JPEG inside TIFF", "--C---", "------", "it becomes deflate, which loses nothing"},
+    {ItemKind::jpeg_inside, "JPEG of any kind inside TIFF", "--C---", "------", "it becomes deflate, which loses nothing"},
     {ItemKind::interlacing, "interlaced or progressive storage", "KK----", "------", "each format has its own"},
     {ItemKind::icc_profile, "the colour profile", "KKK-K-", "KKKCKC", "colours become linear light in its primaries or in those of sRGB"},
     {ItemKind::cicp, "coding-independent code points (cICP)", "K-----", "KCCCCC",

@@ -1,11 +1,7 @@
 // JPEG XL, read by libjxl where it is installed.
-#include "files/plugins.h"
+#include "files/jxl_library.h"
 
-#if __has_include(<jxl/decode.h>) && __has_include(<jxl/version.h>) && __has_include(<jxl/thread_parallel_runner.h>)
-#define MOLLIFY_HAS_JXL
-#include <jxl/decode.h>
-#include <jxl/thread_parallel_runner.h>
-#include <jxl/version.h>
+#ifdef MOLLIFY_HAS_JXL
 
 #include <algorithm>
 #include <array>
@@ -15,106 +11,21 @@
 
 namespace mollify::files {
 namespace {
-constexpr const char* kPackage = "libjxl0.7";
 constexpr const char* kCommand = "djxl in.jxl in.png";
 }  // namespace
 
 #ifdef MOLLIFY_HAS_JXL
 namespace {
 
-#define MOLLIFY_TEXT(x) #x
-#define MOLLIFY_LIBRARY(base, major, minor) base ".so." MOLLIFY_TEXT(major) "." MOLLIFY_TEXT(minor)
-constexpr const char* kLibrary = MOLLIFY_LIBRARY("libjxl", JPEGXL_MAJOR_VERSION, JPEGXL_MINOR_VERSION);
-constexpr const char* kThreadsLibrary = MOLLIFY_LIBRARY("libjxl_threads", JPEGXL_MAJOR_VERSION, JPEGXL_MINOR_VERSION);
-#undef MOLLIFY_LIBRARY
-#undef MOLLIFY_TEXT
-
-struct Jxl {
-  Jxl() : library(kLibrary), threads(kThreadsLibrary) {
-    if (!library.is_open()) return;
-    library.find(create, "JxlDecoderCreate");
-    library.find(destroy, "JxlDecoderDestroy");
-    library.find(rewind, "JxlDecoderRewind");
-    library.find(subscribe, "JxlDecoderSubscribeEvents");
-    library.find(keep_orientation, "JxlDecoderSetKeepOrientation");
-    library.find(decompress_boxes, "JxlDecoderSetDecompressBoxes");
-    library.find(set_input, "JxlDecoderSetInput");
-    library.find(close_input, "JxlDecoderCloseInput");
-    library.find(release_input, "JxlDecoderReleaseInput");
-    library.find(process, "JxlDecoderProcessInput");
-    library.find(basic_info, "JxlDecoderGetBasicInfo");
-    library.find(extra_channel_info, "JxlDecoderGetExtraChannelInfo");
-    library.find(icc_size, "JxlDecoderGetICCProfileSize");
-    library.find(icc, "JxlDecoderGetColorAsICCProfile");
-    library.find(frame_header, "JxlDecoderGetFrameHeader");
-    library.find(set_image_buffer, "JxlDecoderSetImageOutBuffer");
-    library.find(image_size, "JxlDecoderImageOutBufferSize");
-    library.find(box_type, "JxlDecoderGetBoxType");
-    library.find(set_box_buffer, "JxlDecoderSetBoxBuffer");
-    library.find(release_box_buffer, "JxlDecoderReleaseBoxBuffer");
-    library.find(set_runner, "JxlDecoderSetParallelRunner");
-    if (!threads.is_open()) return;
-    threads.find(run, "JxlThreadParallelRunner");
-    threads.find(runner_create, "JxlThreadParallelRunnerCreate");
-    threads.find(runner_destroy, "JxlThreadParallelRunnerDestroy");
-  }
-  SharedLibrary library;
-  SharedLibrary threads;
-  decltype(::JxlDecoderCreate)* create = nullptr;
-  decltype(::JxlDecoderDestroy)* destroy = nullptr;
-  decltype(::JxlDecoderRewind)* rewind = nullptr;
-  decltype(::JxlDecoderSubscribeEvents)* subscribe = nullptr;
-  decltype(::JxlDecoderSetKeepOrientation)* keep_orientation = nullptr;
-  decltype(::JxlDecoderSetDecompressBoxes)* decompress_boxes = nullptr;
-  decltype(::JxlDecoderSetInput)* set_input = nullptr;
-  decltype(::JxlDecoderCloseInput)* close_input = nullptr;
-  decltype(::JxlDecoderReleaseInput)* release_input = nullptr;
-  decltype(::JxlDecoderProcessInput)* process = nullptr;
-  decltype(::JxlDecoderGetBasicInfo)* basic_info = nullptr;
-  decltype(::JxlDecoderGetExtraChannelInfo)* extra_channel_info = nullptr;
-  decltype(::JxlDecoderGetICCProfileSize)* icc_size = nullptr;
-  decltype(::JxlDecoderGetColorAsICCProfile)* icc = nullptr;
-  decltype(::JxlDecoderGetFrameHeader)* frame_header = nullptr;
-  decltype(::JxlDecoderSetImageOutBuffer)* set_image_buffer = nullptr;
-  decltype(::JxlDecoderImageOutBufferSize)* image_size = nullptr;
-  decltype(::JxlDecoderGetBoxType)* box_type = nullptr;
-  decltype(::JxlDecoderSetBoxBuffer)* set_box_buffer = nullptr;
-  decltype(::JxlDecoderReleaseBoxBuffer)* release_box_buffer = nullptr;
-  decltype(::JxlDecoderSetParallelRunner)* set_runner = nullptr;
-  decltype(::JxlThreadParallelRunner)* run = nullptr;
-  decltype(::JxlThreadParallelRunnerCreate)* runner_create = nullptr;
-  decltype(::JxlThreadParallelRunnerDestroy)* runner_destroy = nullptr;
-};
-
-const Jxl& jxl() {
-  static const Jxl functions;
-  return functions;
-}
-
-void check(JxlDecoderStatus status) {
-  if (status != JXL_DEC_SUCCESS) throw FileError("is damaged; libjxl cannot decode it");
-}
-
-struct Release {
-  void operator()(JxlDecoder* decoder) const { jxl().destroy(decoder); }
-};
-struct ReleaseRunner {
-  void operator()(void* runner) const { jxl().runner_destroy(runner); }
-};
-
 class JxlReader final : public DecodedReader {
  public:
   JxlReader(std::unique_ptr<ByteSource> source, const ReadOptions& options)
-      : DecodedReader(std::move(source), options), decoder_(jxl().create(nullptr)) {
-    if (!decoder_) throw std::bad_alloc();
+      : DecodedReader(std::move(source), options), decoder_(make_jxl_decoder()) {
+    runner_ = make_jxl_runner(*decoder_, options.threads);
     document_.format = FileFormat::jxl;
-    if (options.threads > 1 && jxl().threads.is_open()) {
-      runner_.reset(jxl().runner_create(nullptr, static_cast<std::size_t>(options.threads)));
-      check(jxl().set_runner(decoder_.get(), jxl().run, runner_.get()));
-    }
     if (has_boxes()) check_boxes();
     begin(JXL_DEC_BASIC_INFO | JXL_DEC_COLOR_ENCODING | JXL_DEC_FRAME | (has_boxes() ? JXL_DEC_BOX : 0));
-    check(jxl().decompress_boxes(decoder_.get(), JXL_TRUE));
+    check_jxl(jxl().decompress_boxes(decoder_.get(), JXL_TRUE));
     describe();
     jxl().rewind(decoder_.get());
     begin(JXL_DEC_FULL_IMAGE);
@@ -123,9 +34,9 @@ class JxlReader final : public DecodedReader {
  private:
   /// Pixels stay as they are stored; the page says how they are turned.
   void begin(int events) {
-    check(jxl().subscribe(decoder_.get(), events));
-    check(jxl().keep_orientation(decoder_.get(), JXL_TRUE));
-    check(jxl().set_input(decoder_.get(), bytes_.data(), bytes_.size()));
+    check_jxl(jxl().subscribe(decoder_.get(), events));
+    check_jxl(jxl().keep_orientation(decoder_.get(), JXL_TRUE));
+    check_jxl(jxl().set_input(decoder_.get(), bytes_.data(), bytes_.size()));
     // A box may reach to the end of the file. Of a cut-off codestream libjxl would write to stderr if it were told of the end.
     if (has_boxes()) jxl().close_input(decoder_.get());
   }
@@ -190,7 +101,7 @@ class JxlReader final : public DecodedReader {
   }
 
   void read_basic_info() {
-    check(jxl().basic_info(decoder_.get(), &info_));
+    check_jxl(jxl().basic_info(decoder_.get(), &info_));
     format_.num_channels = info_.num_color_channels + (info_.alpha_bits > 0 ? 1 : 0);
     format_.endianness = JXL_NATIVE_ENDIAN;
     format_.data_type = JXL_TYPE_UINT8;
@@ -205,7 +116,7 @@ class JxlReader final : public DecodedReader {
     }
     for (std::uint32_t i = 0; i < info_.num_extra_channels; ++i) {
       JxlExtraChannelInfo extra;
-      check(jxl().extra_channel_info(decoder_.get(), i, &extra));
+      check_jxl(jxl().extra_channel_info(decoder_.get(), i, &extra));
       if (extra.type == JXL_CHANNEL_BLACK)
         throw FileError("is in CMYK, which cannot be read from JPEG XL; convert it: " + std::string(kCommand));
       const bool is_the_alpha = extra.type == JXL_CHANNEL_ALPHA && !saw_alpha_;
@@ -231,16 +142,16 @@ class JxlReader final : public DecodedReader {
       throw FileError("has a profile that is larger than may be used");
     Bytes profile(size);
 #if JPEGXL_MAJOR_VERSION == 0 && JPEGXL_MINOR_VERSION < 9
-    check(jxl().icc(decoder_.get(), &format_, JXL_COLOR_PROFILE_TARGET_DATA, profile.data(), size));
+    check_jxl(jxl().icc(decoder_.get(), &format_, JXL_COLOR_PROFILE_TARGET_DATA, profile.data(), size));
 #else
-    check(jxl().icc(decoder_.get(), JXL_COLOR_PROFILE_TARGET_DATA, profile.data(), size));
+    check_jxl(jxl().icc(decoder_.get(), JXL_COLOR_PROFILE_TARGET_DATA, profile.data(), size));
 #endif
     add_item(ItemKind::icc_profile, "ICC profile", std::move(profile));
   }
 
   void add_frame() {
     JxlFrameHeader header;
-    check(jxl().frame_header(decoder_.get(), &header));
+    check_jxl(jxl().frame_header(decoder_.get(), &header));
     const NumberType type = format_.data_type == JXL_TYPE_UINT8     ? NumberType::u8
                             : format_.data_type == JXL_TYPE_UINT16  ? NumberType::u16
                             : format_.data_type == JXL_TYPE_FLOAT16 ? NumberType::f16
@@ -263,7 +174,7 @@ class JxlReader final : public DecodedReader {
   void begin_box() {
     end_box();
     JxlBoxType type;
-    check(jxl().box_type(decoder_.get(), type, JXL_TRUE));
+    check_jxl(jxl().box_type(decoder_.get(), type, JXL_TRUE));
     box_type_.assign(type, sizeof type);
     // The rest is the picture and what describes it.
     const bool is_metadata = box_type_ == "Exif" || box_type_ == "xml " || box_type_ == "jumb";
@@ -274,14 +185,14 @@ class JxlReader final : public DecodedReader {
       return;
     }
     box_.assign(1 << 12, 0);
-    check(jxl().set_box_buffer(decoder_.get(), box_.data(), box_.size()));
+    check_jxl(jxl().set_box_buffer(decoder_.get(), box_.data(), box_.size()));
   }
 
   void grow_box() {
     const std::size_t done = box_.size() - jxl().release_box_buffer(decoder_.get());
     if (static_cast<std::int64_t>(2 * box_.size()) > options_.memory_bytes) throw FileError("has metadata that is larger than may be used");
     box_.resize(2 * box_.size());
-    check(jxl().set_box_buffer(decoder_.get(), box_.data() + done, box_.size() - done));
+    check_jxl(jxl().set_box_buffer(decoder_.get(), box_.data() + done, box_.size() - done));
   }
 
   void end_box() {
@@ -305,9 +216,9 @@ class JxlReader final : public DecodedReader {
           throw FileError("is cut off");
         case JXL_DEC_NEED_IMAGE_OUT_BUFFER: {
           std::size_t size = 0;
-          check(jxl().image_size(decoder_.get(), &format_, &size));
+          check_jxl(jxl().image_size(decoder_.get(), &format_, &size));
           if (size != into.size()) throw FileError("is damaged: its picture has another size than it says");
-          check(jxl().set_image_buffer(decoder_.get(), &format_, into.data(), into.size()));
+          check_jxl(jxl().set_image_buffer(decoder_.get(), &format_, into.data(), into.size()));
           break;
         }
         case JXL_DEC_FULL_IMAGE:
@@ -319,8 +230,8 @@ class JxlReader final : public DecodedReader {
     }
   }
 
-  std::unique_ptr<void, ReleaseRunner> runner_;
-  std::unique_ptr<JxlDecoder, Release> decoder_;
+  JxlRunner runner_;
+  std::unique_ptr<JxlDecoder, ReleaseJxl> decoder_;
   JxlBasicInfo info_{};
   JxlPixelFormat format_{};
   bool saw_alpha_ = false;
@@ -331,20 +242,13 @@ class JxlReader final : public DecodedReader {
 
 }  // namespace
 
-bool has_jxl_library() {
-  return jxl().library.is_open();
-}
-
 std::unique_ptr<Reader> open_jxl(std::unique_ptr<ByteSource> source, const ReadOptions& options) {
-  if (!has_jxl_library()) throw_not_installed(FileFormat::jxl, kPackage, kCommand);
+  if (!has_jxl_library()) throw_not_installed(FileFormat::jxl, kJxlPackage, kCommand);
   return std::make_unique<JxlReader>(std::move(source), options);
 }
 #else
-bool has_jxl_library() {
-  return false;
-}
 std::unique_ptr<Reader> open_jxl(std::unique_ptr<ByteSource>, const ReadOptions&) {
-  throw_not_installed(FileFormat::jxl, kPackage, kCommand);
+  throw_not_installed(FileFormat::jxl, kJxlPackage, kCommand);
 }
 #endif
 

@@ -37,6 +37,7 @@ class SharedLibrary {
 [[nodiscard]] bool has_heif_library();
 [[nodiscard]] bool has_avif_library();
 [[nodiscard]] bool has_jxl_library();
+inline constexpr const char* kJxlPackage = "libjxl0.7";
 
 /// "is a HEIF file, which is read where libheif1 is installed; or convert it: heif-convert in.heic in.png"
 [[noreturn]] void throw_not_installed(FileFormat format, const char* package, const char* command);

@@ -12,6 +12,7 @@
 #include "files/orientation.h"
 #include "files/resolution.h"
 #include "files/result_pages.h"
+#include "files/tiff_codestream.h"
 
 namespace mollify::files {
 namespace {
@@ -166,8 +167,8 @@ class ResultPlanner {
     if (png != nullptr && png->has_palette) account(ItemKind::palette);
     if (page.tile_width > 0 && outcome_of(ItemKind::tiling) == Outcome::dropped) account(ItemKind::tiling);
     const auto* tiff = std::get_if<TiffCoding>(&page.coding);
-    constexpr int kOldJpeg = 6, kJpeg = 7;
-    if (is_same_ && tiff != nullptr && (tiff->compression == kOldJpeg || tiff->compression == kJpeg)) account(ItemKind::jpeg_inside);
+    const std::string_view jpeg = tiff == nullptr ? std::string_view() : tiff::jpeg_name_of(tiff->compression);
+    if (is_same_ && !jpeg.empty()) account(ItemKind::jpeg_inside, std::string(jpeg));
   }
 
   void choose_region(PageWork& work) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "files/tiff_codestream.h"
 #include "files/tiff_library.h"
 
 namespace mollify::files::tiff {
@@ -66,9 +67,8 @@ int compression_of(const PageLayout& layout, int wanted, Messages& messages) {
     default:
       break;
   }
-  // Of JPEG the contract tells.
-  if (wanted != COMPRESSION_JPEG && wanted != COMPRESSION_OJPEG)
-    messages.add("the compression inside, " + compression_name(wanted) + ", became deflate");
+  // Of all kinds of JPEG the contract tells.
+  if (jpeg_name_of(wanted).empty()) messages.add("the compression inside, " + compression_name(wanted) + ", became deflate");
   return COMPRESSION_ADOBE_DEFLATE;
 }
 

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include "files/tiff_codestream.h"
+
 namespace mollify::files::tiff {
 namespace {
 
@@ -209,11 +211,11 @@ std::string compression_name(int compression) {
     int number;
     std::string_view name;
   };
-  constexpr std::array kMore = {Row{33003, "JPEG 2000"}, Row{33005, "JPEG 2000"},      Row{34712, "JPEG 2000"},    Row{50002, "JPEG XL"},
-                                Row{52546, "JPEG XL"},   Row{34892, "lossy DNG JPEG"}, Row{65000, "Eastman Kodak"}};
+  constexpr std::array kMore = {Row{34892, "lossy DNG JPEG"}, Row{65000, "Eastman Kodak"}};
   for (const Row& each : kMore) {
     if (each.number == compression) return std::string(each.name);
   }
+  if (const std::string_view name = jpeg_name_of(compression); !name.empty()) return std::string(name);
   const TIFFCodec* codec = TIFFFindCODEC(static_cast<std::uint16_t>(compression));
   return codec == nullptr ? "unknown (" + std::to_string(compression) + ")" : codec->name;
 }

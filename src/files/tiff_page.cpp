@@ -6,6 +6,7 @@
 #include <set>
 
 #include "files/numbers.h"
+#include "files/tiff_codestream.h"
 #include "files/tiff_exif.h"
 #include "files/tiff_library.h"
 #include "files/tiff_pages.h"
@@ -101,6 +102,7 @@ void read_sample_layout(const StructureReader& file, const DirectoryPlace& direc
 
 // How libtiff has to see the page.
 View view_of(const Layout& layout, const TiffCoding& coding) {
+  if (codestream_of(layout.compression) != Codestream::none) return View::none;
   if (layout.compression == COMPRESSION_OJPEG) return View::directory;
   if (layout.planar) return layout.mixed.empty() && !layout.has_small_planes() ? View::directory : View::planes;
   if (!layout.mixed.empty()) {
@@ -220,10 +222,34 @@ void read_ycbcr_layout(const StructureReader& file, const DirectoryPlace& direct
                  ") is blurred as stored");
   }
   read_ycbcr(file, directory, layout);
+  if (codestream_of(layout.compression) != Codestream::none) layout.ycbcr.h = layout.ycbcr.v = 1;  // decoders give all pixels
   const bool is_subsampled = layout.ycbcr.h * layout.ycbcr.v > 1;
   layout.packs_blocks = is_subsampled && !layout.planar;
   if (layout.packs_blocks && layout.samples != 3)
     refuse_as_invalid("subsampled YCbCr has further samples in its plane, whose order nothing defines");
+}
+
+/// Whether the strips or tiles of JPEG 2000 or JPEG XL hold YCbCr. It is for the first of them to say.
+bool codestreams_hold_ycbcr(const StructureReader& file, const DirectoryPlace& directory, const Layout& layout, bool says_ycbcr) {
+  const auto offsets = file.integers(directory, layout.tiled ? kTileOffsets : kStripOffsets);
+  const auto counts = file.integers(directory, layout.tiled ? kTileByteCounts : kStripByteCounts);
+  for (std::size_t i = 0; i < std::min(offsets.size(), counts.size()); ++i) {
+    if (offsets[i] == 0 || counts[i] == 0) continue;  // left out of a sparse file
+    constexpr std::uint64_t kMostHeader = 1 << 16;
+    const auto size = static_cast<std::int64_t>(std::min(counts[i], kMostHeader));
+    return holds_ycbcr(layout.compression, says_ycbcr, read_exactly(file.source(), static_cast<std::int64_t>(offsets[i]), size));
+  }
+  return false;
+}
+
+// The photometric interpretation of samples as they are decoded.
+int photometric_of_samples(const StructureReader& file, const DirectoryPlace& directory, const Layout& layout, int photometric) {
+  const bool says_ycbcr = photometric == PHOTOMETRIC_YCBCR;
+  if (codestream_of(layout.compression) == Codestream::none || layout.samples < 3 || (!says_ycbcr && photometric != PHOTOMETRIC_RGB))
+    return photometric;
+  if (says_ycbcr && codestream_of(layout.compression) == Codestream::jpegxl) refuse("has YCbCr in JPEG XL, which is not supported");
+  if (layout.planar) return photometric;  // each plane is a picture of one component
+  return codestreams_hold_ycbcr(file, directory, layout, says_ycbcr) ? PHOTOMETRIC_YCBCR : PHOTOMETRIC_RGB;
 }
 
 // The colour model, how many of the samples are colours as stored, and what has to be done to them.
@@ -239,6 +265,7 @@ int read_photometric(const StructureReader& file, const DirectoryPlace& director
       static_cast<int>(std::min<std::uint64_t>(file.integer(directory, kPhotometric, static_cast<std::uint64_t>(guess)), 1 << 20));
   if (layout.compression == COMPRESSION_OJPEG && coding.photometric == PHOTOMETRIC_RGB)
     coding.photometric = PHOTOMETRIC_YCBCR;  // as libtiff does
+  coding.photometric = photometric_of_samples(file, directory, layout, coding.photometric);
   const auto need = [&](int samples, const char* what) {
     if (layout.samples < samples) refuse(std::string("has ") + what + " of too few samples");
     return samples;
@@ -260,6 +287,9 @@ int read_photometric(const StructureReader& file, const DirectoryPlace& director
       const std::vector<std::uint64_t> map = file.integers(directory, kColorMap, 3 << 16);
       if (bits > 16 || layout.sample.kind != SampleKind::unsigned_integer || map.size() < 3 || !layout.mixed.empty())
         refuse("has a palette without colours");
+      if (codestream_of(layout.compression) != Codestream::none && bits != 8 && bits != 16)
+        refuse("has a palette of " + std::to_string(bits) + " bits in " + compression_name(layout.compression) +
+               ", which is not supported");
       layout.palette = Palette(map, bits);
       page.significant_bits = 0;
       messages.add("the palette became RGB");
@@ -374,12 +404,18 @@ PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& dire
   TiffCoding& coding = page.coding.emplace<TiffCoding>();
   layout.directory = directory.offset;
   layout.compression = coding.compression = static_cast<int>(std::min<std::uint64_t>(file.integer(directory, kCompression, 1), 65536));
-  if (!is_supported(layout.compression))
+  const Codestream codestream = codestream_of(layout.compression);
+  if (codestream == Codestream::none && !is_supported(layout.compression))
     refuse("has pixels in a compression that is not supported: " + compression_name(layout.compression));
   read_size(file, directory, result);
   const std::uint64_t samples = file.integer(directory, kSamplesPerPixel, layout.compression == COMPRESSION_OJPEG ? 3 : 1);
   if (samples == 0 || samples > kMostSamples) refuse("has pixels of " + std::to_string(samples) + " samples");
   read_sample_layout(file, directory, result, samples, messages);
+  if (codestream != Codestream::none) {
+    if (!layout.mixed.empty() || coding.is_complex)
+      refuse("has complex numbers or samples of different kinds in " + compression_name(layout.compression) + ", which is not supported");
+    require_codestream(codestream, layout.sample);
+  }
   layout.samples = static_cast<int>(samples) * (coding.is_complex ? 2 : 1);
   layout.planar = coding.planar = file.integer(directory, kPlanarConfig, 1) == 2 && samples > 1;
   if (coding.is_complex && layout.planar) {
@@ -406,7 +442,8 @@ PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& dire
   if (layout.mixed.empty() && layout.sample.bits == 64 && layout.sample.kind != SampleKind::floating)
     messages.add("integers of 64 bits became 64-bit floats");
   page.items = items_of(file, directory, messages);
-  if (coding.photometric == PHOTOMETRIC_YCBCR) account_for_ycbcr(file, directory, page);
+  if (coding.photometric == PHOTOMETRIC_YCBCR || file.integer(directory, kPhotometric, 0) == PHOTOMETRIC_YCBCR)
+    account_for_ycbcr(file, directory, page);
   return result;
 }
 

@@ -10,12 +10,14 @@
 namespace mollify::files::tiff {
 
 /// Of which libtiff decodes the strips and tiles of a page. It refuses directories whose samples differ, takes all planes for equally
-/// large, and knows no YCbCr with further samples. There it is shown a directory of grey pixels instead, see tiff_substitute.h.
+/// large, and knows no YCbCr with further samples. There it is shown a directory of grey pixels instead, see tiff_substitute.h. Of some
+/// compressions it knows nothing, see tiff_codestream.h.
 enum class View : std::uint8_t {
   directory,  ///< of the file's
   samples,    ///< of the same samples
   bytes,      ///< of the bytes of pixels whose samples differ
   planes,     ///< of each plane by itself
+  none,       ///< strips and tiles are pictures by themselves, which other libraries decode
 };
 
 /// How the pixels of a page lie in the file.

@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "files/numbers.h"
+#include "files/tiff_codestream.h"
 #include "files/tiff_library.h"
 #include "files/tiff_pages.h"
 #include "files/tiff_structure.h"
 #include "files/tiff_substitute.h"
+#include "files/tiff_tags.h"
 
 namespace mollify::files {
 namespace {
@@ -32,24 +34,30 @@ CodecMemory memory_of_page(const PageOfFile& page) {
   const std::int64_t band_rows = rows_of_band(page);
   const double strile =
       static_cast<double>(layout.widest_strile_row_bytes()) * static_cast<double>(layout.reads_directly() ? band_rows : layout.strile_rows);
-  const double decoders = layout.view == View::planes ? layout.planes() : 1.0;
+  const double pixels = static_cast<double>(layout.strile_width) * static_cast<double>(layout.strile_rows);
+  const double decoders = layout.view == View::planes ? kDecoder * layout.planes()
+                          : layout.view == View::none ? kCodestreamSampleBytes * layout.strile_samples() * pixels
+                                                      : kDecoder;
   const double bytes = static_cast<double>(layout.stored_pixel_bytes() * page.page.width) * static_cast<double>(band_rows) + 2.0 * strile +
-                       kPlace * (columns + 1.0) * (rows + 1.0) * layout.planes() + kDecoder * decoders;
+                       kPlace * (columns + 1.0) * (rows + 1.0) * layout.planes() + decoders;
   return {whole_bytes(bytes), layout.tiled ? "a row of tiles" : "a strip"};
 }
 
 // Decodes one page, top to bottom.
 class PageDecoder {
  public:
-  PageDecoder(ByteSource& source, LibraryReader& library, const PageOfFile& page, bool swaps, std::int64_t memory_bytes, Messages& messages)
-      : source_(source), library_(library), page_(page.page), layout_(page.layout), swaps_(swaps), messages_(messages) {
+  PageDecoder(ByteSource& source, LibraryReader& library, const PageOfFile& page, bool swaps, const ReadOptions& options,
+              Messages& messages)
+      : source_(source), library_(library), page_(page.page), layout_(page.layout), swaps_(swaps), options_(options), messages_(messages) {
     const std::int64_t needed = memory_of_page(page).bytes;
-    if (needed > memory_bytes)
+    if (needed > options.memory_bytes)
       throw FileError("has strips or tiles that need " + std::to_string(needed >> 20) + " MB of memory, more than may be used");
     if (layout_.view == View::directory) {
       prepare_library();
+    } else if (layout_.view == View::none) {
+      prepare_codestreams();
     } else {
-      prepare_substitutes(page, memory_bytes);
+      prepare_substitutes(page, options.memory_bytes);
     }
     band_rows_ = rows_of_band(page);
     stored_row_bytes_ = layout_.stored_pixel_bytes() * page_.width;
@@ -90,7 +98,12 @@ class PageDecoder {
   const Page& page_;
   Layout layout_;
   bool swaps_;
+  const ReadOptions& options_;
   Messages& messages_;
+  /// Decodes strips and tiles that are pictures by themselves, and where these are.
+  std::unique_ptr<CodestreamDecoder> codestreams_;
+  StrileShape shape_;
+  std::vector<std::uint64_t> offsets_, counts_;
   std::int64_t band_rows_ = 0, stored_row_bytes_ = 0;
   std::int64_t band_begin_ = 0, band_count_ = 0;
   Bytes band_, strile_, samples_;
@@ -129,6 +142,18 @@ class PageDecoder {
       library(plane).open_directory(SubstituteSource::directory());
       require_known_rows(plane);
     }
+  }
+
+  void prepare_codestreams() {
+    codestreams_ = make_codestream_decoder(codestream_of(layout_.compression), options_);
+    shape_ = {.width = layout_.strile_width, .rows = layout_.strile_rows, .samples = layout_.strile_samples(), .sample = layout_.sample};
+    layout_.sample.bits = 8 * bytes_of(shape_.type());  // of a strip or tile when it is decoded
+    const StructureReader structure(source_);
+    const DirectoryPlace directory = structure.read_directory(layout_.directory);
+    offsets_ = structure.integers(directory, layout_.tiled ? kTileOffsets : kStripOffsets);
+    counts_ = structure.integers(directory, layout_.tiled ? kTileByteCounts : kStripByteCounts);
+    const std::uint32_t last = strile_at(page_.width - 1, page_.height - 1, layout_.planes() - 1);
+    if (std::min(offsets_.size(), counts_.size()) <= last) throw FileError("is cut off: it lacks strips or tiles");
   }
 
   void prepare_library() {
@@ -204,7 +229,21 @@ class PageDecoder {
     return TIFFGetStrileOffset(handle(plane), strile) == 0 && TIFFGetStrileByteCount(handle(plane), strile) == 0;
   }
 
+  void load_codestream(std::int64_t x, int plane) {
+    const std::uint32_t strile = strile_at(x, band_begin_, plane);
+    const std::int64_t width = std::min<std::int64_t>(layout_.strile_width, page_.width - x);
+    const auto offset = static_cast<std::int64_t>(offsets_[strile]), count = static_cast<std::int64_t>(counts_[strile]);
+    if (offset == 0 && count == 0) return fill(x, width, plane);
+    if (count < 0 || count > options_.memory_bytes) throw FileError("is cut off: a strip or tile is longer than the file");
+    shape_.visible_width = width;
+    shape_.visible_rows = band_count_;
+    strile_.resize(static_cast<std::size_t>(shape_.row_bytes() * shape_.rows));
+    codestreams_->decode(read_exactly(source_, offset, count), shape_, strile_.data());
+    place_strile(x, plane);
+  }
+
   void load_strile(std::int64_t x, int plane) {
+    if (layout_.view == View::none) return load_codestream(x, plane);
     const std::uint32_t strile = strile_at(x, band_begin_, plane);
     if (is_left_out(strile, plane)) return fill(x, std::min<std::int64_t>(layout_.strile_width, page_.width - x), plane);
     const std::int64_t rows = layout_.tiled ? layout_.strile_rows : band_count_;
@@ -324,8 +363,7 @@ class TiffReader final : public Reader {
     if (!library_) library_ = std::make_unique<LibraryReader>(*source_, options_.memory_bytes);
     if (page != decoded_page_) {
       decoder_.reset();
-      decoder_ = std::make_unique<PageDecoder>(*source_, *library_, pages_[static_cast<std::size_t>(page)], swaps_, options_.memory_bytes,
-                                               messages_);
+      decoder_ = std::make_unique<PageDecoder>(*source_, *library_, pages_[static_cast<std::size_t>(page)], swaps_, options_, messages_);
       decoded_page_ = page;
     }
     decoder_->read(y, count, into, row_bytes);

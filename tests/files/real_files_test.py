@@ -90,7 +90,7 @@ class Microscopes(BlurTest):
                     tifffile.imwrite(self.path("a.tif"), np.full((512, 512, 3), colour, np.uint8), photometric=photometric,
                                      compression="jpeg", tile=(256, 256), subsampling=sampling, metadata=None)
                     done = self.blur("a.tif", "b.tif")
-                    self.assertIn("JPEG inside", done.printed)
+                    self.assertIn("inside TIFF (JPEG)", done.printed)
                     before, after = self.shown_by_each("a.tif"), self.shown_by_each("b.tif")
                     for program in before:
                         self.assertLessEqual(np.abs(after[program] - before[program]).max(), 2, program)
