@@ -103,6 +103,17 @@ std::optional<DeviceChoice> choice_for_all(const DeviceArgs& args) {
   return args.device == kAutoDevice && !may_choose_gpu(args) ? std::optional(choice_without_probe()) : std::nullopt;
 }
 
+void deliver(const Pipes& pipes, const std::vector<FileJob>& jobs, Reporter& reporter) {
+  for (const FileJob& job : jobs) {
+    try {
+      pipes.deliver(job);
+      reporter.delivered(job);
+    } catch (const Failure& failure) {
+      reporter.failed(job, failure.message);
+    }
+  }
+}
+
 void run(const BlurArgs& args, const Command& command) {
   const BlurRequest request = make_request(args);
   if (!args.worker.empty()) return run_worker(args.worker, request, args.device);
@@ -129,7 +140,7 @@ void run(const BlurArgs& args, const Command& command) {
   Reporter reporter(reporting, all.jobs.size());
   run_batch(all.jobs, options, journal.get(), reporter);
   if (reporter.failures() == 0) {
-    for (const FileJob& job : all.jobs) pipes.deliver(job);
+    deliver(pipes, all.jobs, reporter);
     if (journal) journal->remove();
   }
   reporter.finish(all.left_out);

@@ -60,10 +60,16 @@ void run(const PyramidArgs& args) {
     fail(fmt::format("{}: a pyramid is a TIFF; use the extension .tif", args.out));
   DeviceArgs device_args = args.device;
   if (device_args.device == kAutoDevice) device_args.device = kCpuDevice;  // no other makes pyramids
-  const Device device = open_device(device_args);
+  Device device = open_device(device_args);
+  const bool leaves_to_cpu = device.info().backend != Backend::cpu;
+  if (leaves_to_cpu) {
+    device_args.device = kCpuDevice;
+    device = open_device(device_args);
+  }
   remove_left_overs(folder_of(args.out));
   const PyramidReport report = make_pyramid(args.in, args.out, request, device);
   if (args.quiet) return;
+  if (leaves_to_cpu) fmt::print("{}: its pyramid was made on the CPU, as all are\n", args.in);
   for (const std::string& note : report.blur.notes) fmt::print("{}: {}\n", args.in, message_line(note));
   constexpr double kMilliseconds = 1e3;
   fmt::print("{}: {}x{} and {} smaller copies down to {}x{}; error at most {:.2g}\n", args.out, report.width, report.height, report.levels,

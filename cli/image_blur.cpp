@@ -231,8 +231,15 @@ Status StripBlur::run(const ConstWindow& src, const Window& dst) {
   return executable_.run({&src, 1}, dst, *workspace_);
 }
 
-ImageBlurrer& GpuBlurrer::blurrer_for(const ImageDesc& src, const ImageDesc& dst) {
-  if (!leaves_to_cpu(src, dst)) return gpu_;
+std::optional<std::string> GpuBlurrer::reason_for_cpu(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) {
+  if (!has_all_formats_ && (info(src.format).is_wide() || info(dst.format).is_wide())) return "Vulkan has no such format";
+  if (spec.is_exact && if_inexact_ == IfInexact::use_cpu && !gpu_.plan(spec, src, dst))
+    return "no plan of the GPU is exact enough for them";
+  return std::nullopt;
+}
+
+ImageBlurrer& GpuBlurrer::blurrer_for(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) {
+  if (!reason_for_cpu(spec, src, dst)) return gpu_;
   if (!cpu_) cpu_.emplace(open_cpu_());
   return *cpu_;
 }

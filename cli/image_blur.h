@@ -92,8 +92,11 @@ class ImageBlurrer {
   /// For images of which there are never more than some rows in memory.
   [[nodiscard]] virtual Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
                                                          StripsFor purpose) = 0;
-  /// Whether the CPU blurs such images, although a GPU was asked for.
-  [[nodiscard]] virtual bool leaves_to_cpu(const ImageDesc& /*src*/, const ImageDesc& /*dst*/) const { return false; }
+  /// Why the CPU blurs such images, although a GPU was asked for: "Vulkan has no such format". Unset: it does not.
+  [[nodiscard]] virtual std::optional<std::string> reason_for_cpu(const ImageSpec& /*spec*/, const ImageDesc& /*src*/,
+                                                                  const ImageDesc& /*dst*/) {
+    return std::nullopt;
+  }
   /// Where it has chosen devices for images: these devices, and why, since the last call. The next image is looked at anew.
   [[nodiscard]] virtual std::vector<DeviceChoice> take_choices() { return {}; }
 };
@@ -149,34 +152,36 @@ class DeviceBlurrer final : public ImageBlurrer {
   ImagePlanner planner_;
 };
 
-/// By a GPU, but for formats that Vulkan lacks.
+/// Whether an image that the GPU has no plan for is blurred by the CPU, where it is to be as exact as can be.
+enum class IfInexact : bool { fail, use_cpu };
+
+/// By a GPU, but for formats that Vulkan lacks, and for integers that no plan of it is exact enough for.
 class GpuBlurrer final : public ImageBlurrer {
  public:
   /// `open_cpu` makes what blurs the others, when the first of them comes.
-  GpuBlurrer(ImageBlurrer& gpu, Backend backend, std::function<DeviceBlurrer()> open_cpu)
-      : gpu_(gpu), has_all_formats_(backend == Backend::cuda), open_cpu_(std::move(open_cpu)) {}
+  GpuBlurrer(ImageBlurrer& gpu, Backend backend, IfInexact if_inexact, std::function<DeviceBlurrer()> open_cpu)
+      : gpu_(gpu), has_all_formats_(backend == Backend::cuda), if_inexact_(if_inexact), open_cpu_(std::move(open_cpu)) {}
 
   [[nodiscard]] int threads() const override { return gpu_.threads(); }
   [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override { return gpu_.allocate(bytes); }
   [[nodiscard]] Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override {
-    return blurrer_for(src, dst).plan(spec, src, dst);
+    return blurrer_for(spec, src, dst).plan(spec, src, dst);
   }
   [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override {
-    return blurrer_for(src.desc, dst.desc).run(spec, src, dst);
+    return blurrer_for(spec, src.desc, dst.desc).run(spec, src, dst);
   }
   [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
                                                  StripsFor purpose) override {
-    return blurrer_for(src, dst).prepare_strips(spec, src, dst, purpose);
+    return blurrer_for(spec, src, dst).prepare_strips(spec, src, dst, purpose);
   }
-  [[nodiscard]] bool leaves_to_cpu(const ImageDesc& src, const ImageDesc& dst) const override {
-    return !has_all_formats_ && (info(src.format).is_wide() || info(dst.format).is_wide());
-  }
+  [[nodiscard]] std::optional<std::string> reason_for_cpu(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
 
  private:
-  [[nodiscard]] ImageBlurrer& blurrer_for(const ImageDesc& src, const ImageDesc& dst);
+  [[nodiscard]] ImageBlurrer& blurrer_for(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst);
 
   ImageBlurrer& gpu_;
   bool has_all_formats_;
+  IfInexact if_inexact_;
   std::function<DeviceBlurrer()> open_cpu_;
   std::optional<DeviceBlurrer> cpu_;
 };

@@ -112,14 +112,16 @@ void PageBlur::add_parts() {
     for (int i = 0; i < part.of_source.stored; ++i)
       part.of_result.push_back(result_channel(part.of_source.channels[static_cast<std::size_t>(i)]));
     part.request = request_for(part);
-    if (blurrer_.leaves_to_cpu(part.request.src, part.request.dst)) say_cpu(part);
+    const Request& asked = part.request;
+    if (const auto reason = blurrer_.reason_for_cpu(asked.spec, asked.src, asked.dst)) say_cpu(part, *reason);
   }
 }
 
-void PageBlur::say_cpu(const Part& part) {
+void PageBlur::say_cpu(const Part& part, const std::string& reason) {
   const NumberType from = type_of(source_, part.of_source.channels.front());
-  const NumberType wide = files::is_wide(from) ? from : type_of(work_.blurred, part.of_result.front());
-  std::string note = fmt::format("{} are blurred on the CPU, since Vulkan has no such format", files::describe(wide));
+  const NumberType to = type_of(work_.blurred, part.of_result.front());
+  const NumberType wide = files::is_wide(to) && !files::is_wide(from) ? to : from;
+  std::string note = fmt::format("{} are blurred on the CPU, since {}", files::describe(wide), reason);
   if (std::ranges::find(report_.notes, note) == report_.notes.end()) report_.notes.push_back(std::move(note));
 }
 

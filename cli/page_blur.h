@@ -66,7 +66,7 @@ class PageBlur {
   template <class T>
   T value_of(Result<T> result) const;
   void add_parts();
-  void say_cpu(const Part& part);
+  void say_cpu(const Part& part, const std::string& reason);
   [[nodiscard]] Request request_for(const Part& part) const;
   [[nodiscard]] ImageSpec spec_for(const Part& part, double unit) const;
   [[nodiscard]] bool takes(PixelFormat src, PixelFormat dst, const ImageSpec& spec) const;

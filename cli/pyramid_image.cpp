@@ -162,8 +162,7 @@ PyramidImage::PyramidImage(const std::string& path, const Device& device, const 
   page_.height = divided(work_.blurred.height, pick_);
   blur_ = std::make_unique<PageBlur>(path, blurrer_, request_, work_, report_);
   if (const Status ready = blur_->prepare_strips(StripsFor::memory); !ready) fail(fmt::format("{}: {}", path, one_line(ready.error())));
-  if (!blur_->open_streams())
-    fail(fmt::format("{}: pyramids are made on CPUs, and of pictures whose channels are all blurred alike", path));
+  if (!blur_->open_streams()) fail(fmt::format("{}: its channels are not all blurred alike, of which no pyramid is made", path));
 }
 
 files::PageWork PyramidImage::copy() const {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
+
 #include "failure.h"
 #include "json/json.h"
 #include "message.h"
@@ -41,8 +43,20 @@ void Reporter::note(const std::string& message) {
 }
 
 void Reporter::done(const FileJob& job, BlurReport report) {
-  ++done_;
   pixels_.reset();
+  if (options_.pipes_picture && !options_.is_dry_run) {
+    undelivered_ = std::move(report);
+  } else {
+    print_done(job, std::move(report));
+  }
+}
+
+void Reporter::delivered(const FileJob& job) {
+  if (auto report = std::exchange(undelivered_, std::nullopt)) print_done(job, *std::move(report));
+}
+
+void Reporter::print_done(const FileJob& job, BlurReport report) {
+  ++done_;
   if (!options_.note.empty()) report.notes.push_back(options_.note);
   if (options_.choice) {
     report.devices = {options_.choice->device};

@@ -31,7 +31,9 @@ class Reporter {
   void begin(const FileJob& job);
   /// Of a file that is streamed. In a batch the bar is that of its files.
   void progress(const FileJob& job, std::int64_t done_pixels, std::int64_t all_pixels);
+  /// A result that goes into a pipe is told of when it is there, see delivered().
   void done(const FileJob& job, BlurReport report);
+  void delivered(const FileJob& job);
   void failed(const FileJob& job, const std::string& reason);
   /// In a dry run, a source that cannot be examined without losing it.
   void not_examined(const FileJob& job);
@@ -44,6 +46,7 @@ class Reporter {
   [[nodiscard]] std::size_t failures() const { return failures_; }
 
  private:
+  void print_done(const FileJob& job, BlurReport report);
   [[nodiscard]] std::string blur_text(const BlurReport& report) const;
   void print_dry(const FileJob& job, const BlurReport& report);
   void print_summary(const FileJob& job, const BlurReport& report);
@@ -57,6 +60,7 @@ class Reporter {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::size_t done_ = 0;
   std::size_t failures_ = 0;
+  std::optional<BlurReport> undelivered_;
   std::string only_failure_;  ///< of a single file, whose line is that of the whole command
 };
 

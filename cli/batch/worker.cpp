@@ -187,7 +187,10 @@ void work_for_owner(Wire& wire, const WorkerDescriptors& descriptors, const Json
   DeviceClient gpu(Wire(descriptors.device), settings["threads"]);
   const Backend backend = args.device.starts_with("cuda") ? Backend::cuda : Backend::vulkan;
   args.device = kCpuDevice;
-  GpuBlurrer blurrer(gpu, backend, [&] { return DeviceBlurrer(open_device_quietly(args), request.spec, request.plan, request.like); });
+  // Who names an error or an algorithm wants to hear that there is none.
+  const IfInexact if_inexact = request.spec.accuracy.max_error || request.plan.algorithm ? IfInexact::fail : IfInexact::use_cpu;
+  GpuBlurrer blurrer(gpu, backend, if_inexact,
+                     [&] { return DeviceBlurrer(open_device_quietly(args), request.spec, request.plan, request.like); });
   work(wire, descriptors, settings, request, blurrer);
 }
 

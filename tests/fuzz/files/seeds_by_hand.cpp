@@ -68,11 +68,16 @@ void put_little(Bytes& bytes, std::uint64_t value, int size) {
   for (int i = 0; i < size; ++i) bytes.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
 }
 
-/// Pixels of few bits, uncompressed, or what readers take for data of a compression.
-Seed plain_tiff(int bits, int samples, int photometric, int compression, Random& random) {
+/// How a picture is stored in a TIFF.
+struct Strip {
+  int bits, samples, photometric, compression, width, height;
+};
+
+/// A strip of these bytes.
+Seed tiff_of(const Strip& strip, const Bytes& pixels, Random& random) {
   constexpr int kPalette = 3, kYcbcr = 6, kShort = 3, kLong = 4;
+  const auto [bits, samples, photometric, compression, width, height] = strip;
   Bytes file = {'I', 'I', 42, 0};
-  const Bytes pixels = random_bytes(static_cast<std::size_t>((kWidth * bits * samples + 7) / 8 * kHeight), random);
   const Bytes palette = random_bytes(photometric == kPalette ? std::size_t{6} << bits : 0, random);
   constexpr int kHead = 8;
   put_little(file, kHead + pixels.size() + palette.size(), 4);
@@ -82,14 +87,14 @@ Seed plain_tiff(int bits, int samples, int photometric, int compression, Random&
     int tag, type;
     std::uint64_t count, value;
   };
-  std::vector<Field> fields = {{256, kLong, 1, kWidth},
-                               {257, kLong, 1, kHeight},
+  std::vector<Field> fields = {{256, kLong, 1, static_cast<std::uint64_t>(width)},
+                               {257, kLong, 1, static_cast<std::uint64_t>(height)},
                                {258, kShort, 1, static_cast<std::uint64_t>(bits)},
                                {259, kShort, 1, static_cast<std::uint64_t>(compression)},
                                {262, kShort, 1, static_cast<std::uint64_t>(photometric)},
                                {273, kLong, 1, kHead},
                                {277, kShort, 1, static_cast<std::uint64_t>(samples)},
-                               {278, kLong, 1, kHeight},
+                               {278, kLong, 1, static_cast<std::uint64_t>(height)},
                                {279, kLong, 1, pixels.size()}};
   if (photometric == kPalette) fields.push_back({320, kShort, std::uint64_t{3} << bits, kHead + pixels.size()});
   if (photometric == kYcbcr) fields.push_back({530, kShort, 2, 0x00010001});
@@ -102,6 +107,38 @@ Seed plain_tiff(int bits, int samples, int photometric, int compression, Random&
   }
   put_little(file, 0, 4);
   return {FileFormat::tiff, std::move(file)};
+}
+
+/// Pixels of few bits, uncompressed, or what readers take for data of a compression.
+Seed plain_tiff(int bits, int samples, int photometric, int compression, Random& random) {
+  const Bytes pixels = random_bytes(static_cast<std::size_t>((kWidth * bits * samples + 7) / 8 * kHeight), random);
+  return tiff_of({bits, samples, photometric, compression, kWidth, kHeight}, pixels, random);
+}
+
+Bytes bytes_of_hex(std::string_view digits) {
+  Bytes bytes;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    const auto value = [](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
+    bytes.push_back(static_cast<std::uint8_t>(16 * value(digits[i]) + value(digits[i + 1])));
+  }
+  return bytes;
+}
+
+/// 16x16 grey pixels, x * 9 + y * 5, in the two codings that libtiff does not know: by OpenJPEG and by libjxl.
+std::vector<Seed> codestream_tiffs(Random& random) {
+  constexpr std::string_view kJpeg2000 =
+      "ff4fff510029000000000010000000100000000000000000000000100000001000000000000000000001070101ff52000e010200010001040400008888ff5c000b"
+      "42482457d357d35762ff90000a0000000000180001ff93c9c0115011d7fcd73c80ffd9";
+  constexpr std::string_view kJpegXl =
+      "ff0a434050dc080804010044014b12c5820552e00c3a2236362ac618a3e7ff5600e0ff5ff5ff5f75ef5f55fe5f2581c659f46d40f83d36b8f3446c6c0411e51fb3"
+      "db04805def4eed693ff603971761de50f4710461e6d2f067845c07a807";
+  constexpr int kSide = 16;
+  std::vector<Seed> seeds;
+  for (const int compression : {33003, 33005, 34712})
+    seeds.push_back(tiff_of({8, 1, 1, compression, kSide, kSide}, bytes_of_hex(kJpeg2000), random));
+  for (const int compression : {50002, 52546})
+    seeds.push_back(tiff_of({8, 1, 1, compression, kSide, kSide}, bytes_of_hex(kJpegXl), random));
+  return seeds;
 }
 
 }  // namespace
@@ -119,6 +156,7 @@ std::vector<Seed> seeds_by_hand(Random& random) {
   }
   for (const int compression : {2, 3, 4, 5, 7, 8, 32773, 32908, 34661, 34676, 34677, 34887, 34925, 50000, 50001})
     seeds.push_back(plain_tiff(compression < 5 || compression == 34661 ? 1 : 8, 1, 1, compression, random));
+  for (Seed& seed : codestream_tiffs(random)) seeds.push_back(std::move(seed));
   return seeds;
 }
 
