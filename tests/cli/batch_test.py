@@ -260,12 +260,16 @@ class BatchTest(unittest.TestCase):
 
     def test_broken_pipes(self):
         self.make(1)
-        reader, writer = os.pipe()
-        os.close(reader)
-        result = subprocess.run([tool.TOOL, "blur", self.photos / "000.png", "-", "--gaussian", "2", "--quiet"], stdout=writer,
-                                stderr=subprocess.PIPE, text=True, timeout=100)
-        os.close(writer)
-        self.assertEqual((result.returncode, result.stderr), (1, "mollify: standard output: cannot be written: Broken pipe\n"))
+        reason = "standard output: cannot be written: Broken pipe"
+        for options in ([], ["--quiet"], ["--json"]):  # what was not delivered is not told of as done
+            reader, writer = os.pipe()
+            os.close(reader)
+            result = subprocess.run([tool.TOOL, "blur", self.photos / "000.png", "-", "--gaussian", "2", *options], stdout=writer,
+                                    stderr=subprocess.PIPE, text=True, timeout=100)
+            os.close(writer)
+            *told, line = result.stderr.splitlines()
+            self.assertEqual((result.returncode, line), (1, f"mollify: {reason}"))
+            self.assertEqual([json.loads(each)["failed"] for each in told], [reason] if "--json" in options else [])
         for source in (b"", b"no picture", (self.photos / "000.png").read_bytes()[:60]):
             result = self.pipe("-", "-", source=source)
             self.assertEqual((result.returncode, result.stdout), (1, b""))

@@ -88,6 +88,29 @@ class OnGpus(BlurTest):
             self.assertEqual(self.path("gpu.tif").read_bytes(), self.path("cpu.tif").read_bytes())
             self.assertIn(line, self.blur("a.tif", "none.tif", "--gaussian", 3, "--device", GPU, "--dry-run").printed)
 
+    def test_integers_that_no_plan_is_exact_enough_for(self):
+        """They are data. Who names an error hears that the GPU has no plan for it."""
+        for dtype, name in (("i1", "signed 8-bit integers"), ("i2", "signed 16-bit integers")):
+            pixels = RANDOM.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, (60, 80), dtype, endpoint=True)
+            tifffile.imwrite(self.path("a.tif"), pixels, metadata=None, photometric="minisblack")
+            self.blur("a.tif", "cpu.tif", "--gaussian", 3)
+            done = self.blur("a.tif", "gpu.tif", "--gaussian", 3, "--device", GPU)
+            self.assertEqual(done.printed.count(f"{name} are blurred on the CPU, since no plan of the GPU is exact enough for them"), 1, done)
+            self.assertEqual(self.path("gpu.tif").read_bytes(), self.path("cpu.tif").read_bytes())
+            self.assertNotIn("CPU", self.blur("a.tif", "b.tif", "--gaussian", 3, "--device", GPU, "--max-error", "1e-4").printed)
+            self.assert_refused(self.try_to_blur("a.tif", "c.tif", "--gaussian", 3, "--device", GPU, "--max-error", "1e-7"))
+
+    def test_pyramids_are_made_on_the_cpu(self):
+        """Of numbers of any type, with the bytes that the CPU is asked for."""
+        for dtype in ("u1", "u2", "i2", "i4", "u4", "f2", "f4", "f8"):
+            pixels = (RANDOM.random((300, 400)) * 100).astype(dtype)
+            tifffile.imwrite(self.path("a.tif"), pixels, metadata=None, photometric="minisblack")
+            done = [subprocess.run([TOOL, "pyramid", "a.tif", name, "--device", device], cwd=self.folder, capture_output=True, text=True)
+                    for name, device in ((f"{dtype}_cpu.tif", "cpu"), (f"{dtype}_gpu.tif", GPU))]
+            self.assertEqual([(run.returncode, run.stderr, "made on the CPU" in run.stdout) for run in done],
+                             [(0, "", False), (0, "", True)], dtype)
+            self.assertEqual(self.path(f"{dtype}_gpu.tif").read_bytes(), self.path(f"{dtype}_cpu.tif").read_bytes())
+
     def test_others_stay_on_the_gpu(self):
         tifffile.imwrite(self.path("a.tif"), RANDOM.integers(0, 256, (60, 80), dtype=np.uint8), metadata=None, photometric="minisblack")
         done = self.blur("a.tif", "b.tif", "--gaussian", 3, "--device", GPU)
