@@ -11,7 +11,7 @@ namespace mollify::files::tiff {
 namespace {
 
 // Aperio's JPEG 2000 of YCbCr and of RGB; Photometric does not tell these apart.
-constexpr int kAperioYCbCr = 33003, kAperioRgb = 33005;
+constexpr int kAperioYCbCr = 33003, kAperioRgb = 33005, kVips = 33004;
 
 struct Row {
   int compression;
@@ -21,7 +21,7 @@ struct Row {
 constexpr std::array kRows = {Row{6, "JPEG", Codestream::none},
                               Row{7, "JPEG", Codestream::none},
                               Row{kAperioYCbCr, "JPEG 2000", Codestream::jpeg2000},
-                              Row{33004, "JPEG 2000", Codestream::jpeg2000},
+                              Row{kVips, "JPEG 2000", Codestream::jpeg2000},
                               Row{kAperioRgb, "JPEG 2000", Codestream::jpeg2000},
                               Row{34712, "JPEG 2000", Codestream::jpeg2000},
                               Row{50002, "JPEG XL", Codestream::jpegxl},
@@ -75,6 +75,10 @@ bool holds_ycbcr(int compression, bool says_ycbcr, std::span<const std::uint8_t>
   if (compression != kAperioYCbCr && !says_ycbcr) return false;
   // Other writers use Aperio's number for RGB. They let JPEG 2000 transform it.
   return !read_jpeg2000_header(jpeg2000_codestream(begin)).has_colour_transform;
+}
+
+bool may_be_ycbcr_of_vips(int compression) {
+  return compression == kVips;
 }
 
 }  // namespace mollify::files::tiff

@@ -45,6 +45,9 @@ inline constexpr double kCodestreamSampleBytes = 24;
 /// Whether what a strip or tile of such a compression holds is YCbCr, by its first bytes. `says_ycbcr` is what the directory says.
 [[nodiscard]] bool holds_ycbcr(int compression, bool says_ycbcr, std::span<const std::uint8_t> begin);
 
+/// Whether libvips writes such a compression: of its YCbCr JPEG 2000 makes RGB once more, which nothing in the file tells.
+[[nodiscard]] bool may_be_ycbcr_of_vips(int compression);
+
 // One pair for each library, see require_codestream() and make_codestream_decoder().
 [[nodiscard]] bool has_jpeg2000_library();
 [[nodiscard]] std::unique_ptr<CodestreamDecoder> make_jpeg2000_decoder(const ReadOptions& options);

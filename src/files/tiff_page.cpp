@@ -243,12 +243,18 @@ bool codestreams_hold_ycbcr(const StructureReader& file, const DirectoryPlace& d
 }
 
 // The photometric interpretation of samples as they are decoded.
-int photometric_of_samples(const StructureReader& file, const DirectoryPlace& directory, const Layout& layout, int photometric) {
+int photometric_of_samples(const StructureReader& file, const DirectoryPlace& directory, const Layout& layout, int photometric,
+                           Messages& messages) {
   const bool says_ycbcr = photometric == PHOTOMETRIC_YCBCR;
   if (codestream_of(layout.compression) == Codestream::none || layout.samples < 3 || (!says_ycbcr && photometric != PHOTOMETRIC_RGB))
     return photometric;
   if (says_ycbcr && codestream_of(layout.compression) == Codestream::jpegxl) refuse("has YCbCr in JPEG XL, which is not supported");
   if (layout.planar) return photometric;  // each plane is a picture of one component
+  if (may_be_ycbcr_of_vips(layout.compression) && !says_ycbcr && layout.samples == 3)
+    messages.add("colours in compression " + std::to_string(layout.compression) +
+                 " are taken for RGB; if libvips wrote them they are YCbCr, of which vips tiffsave IN OUT makes RGB");
+  // Others than Aperio use its number for what it does not have: more samples, or of more bits.
+  if (!says_ycbcr && (layout.samples != 3 || layout.sample.bits != 8)) return photometric;
   return codestreams_hold_ycbcr(file, directory, layout, says_ycbcr) ? PHOTOMETRIC_YCBCR : PHOTOMETRIC_RGB;
 }
 
@@ -265,7 +271,7 @@ int read_photometric(const StructureReader& file, const DirectoryPlace& director
       static_cast<int>(std::min<std::uint64_t>(file.integer(directory, kPhotometric, static_cast<std::uint64_t>(guess)), 1 << 20));
   if (layout.compression == COMPRESSION_OJPEG && coding.photometric == PHOTOMETRIC_RGB)
     coding.photometric = PHOTOMETRIC_YCBCR;  // as libtiff does
-  coding.photometric = photometric_of_samples(file, directory, layout, coding.photometric);
+  coding.photometric = photometric_of_samples(file, directory, layout, coding.photometric, messages);
   const auto need = [&](int samples, const char* what) {
     if (layout.samples < samples) refuse(std::string("has ") + what + " of too few samples");
     return samples;

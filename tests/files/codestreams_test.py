@@ -57,12 +57,20 @@ class CodestreamsTest(CopyTest):
     def test_integers(self):
         for compression in (JPEG_2000, LOSSY_JPEG_2000, APERIO_YCBCR, APERIO_RGB, JPEG_XL, JPEG_XL_OF_DNG):
             for kind in (np.uint8, np.uint16):
-                for samples in (1, 2, 3, 4, 5):
+                for samples in (1, 2, 3, 4):
                     for layout in LAYOUTS:
                         pixels = RANDOM.integers(0, np.iinfo(kind).max, (70, 101, samples), dtype=kind, endpoint=True).squeeze()
                         with self.subTest(compression=compression, kind=kind, samples=samples, layout=layout):
                             self.write(pixels, compression, **layout)
                             np.testing.assert_array_equal(self.copied(), pixels)
+
+    def test_further_samples(self):
+        pixels = RANDOM.integers(0, 256, (70, 101, 5), dtype=np.uint8)
+        self.write_strip(JPEG_XL, imagecodecs.jpegxl_encode(pixels, lossless=True, photometric="rgb"), pixels, 2)
+        np.testing.assert_array_equal(self.copied(), pixels)
+        pixels = RANDOM.integers(0, 256, (64, 96, 5), dtype=np.uint8)
+        self.write(pixels, JPEG_2000, tile=(32, 48))
+        np.testing.assert_array_equal(self.copied(), pixels)
 
     def test_signed_integers(self):
         for kind in (np.int8, np.int16):
@@ -75,7 +83,8 @@ class CodestreamsTest(CopyTest):
             for samples in (1, 3, 4):
                 pixels = RANDOM.random((70, 101, samples)).astype(kind).squeeze()
                 self.write(pixels, JPEG_XL, tile=(32, 48))
-                np.testing.assert_array_equal(self.copied(), pixels)
+                smallest = 0 if kind == np.float32 else 2**-14  # libjxl rounds halves that are smaller
+                np.testing.assert_allclose(self.copied(), pixels, rtol=0, atol=smallest)
 
     def test_planes(self):
         for compression in (JPEG_2000, JPEG_XL):
@@ -94,10 +103,14 @@ class CodestreamsTest(CopyTest):
     def test_pictures_in_boxes(self):
         """A JP2 file and the tiles of a codestream; and the container of JPEG XL."""
         pixels = smooth()
-        stream = imagecodecs.jpeg2k_encode(pixels, codecformat="jp2", tile=(16, 32), reversible=True, level=0)
+        stream = imagecodecs.jpeg2k_encode(pixels, codecformat="jp2", reversible=True, level=0)
         self.assertEqual(stream[4:8], b"jP  ")
         self.write_strip(JPEG_2000, stream, pixels)
         np.testing.assert_array_equal(self.copied(), pixels)
+        planes = [np.ascontiguousarray(pixels[..., c]) for c in range(3)]
+        for options in ((), ("-TP", "R"), ("-SOP", "-EPH"), ("-c", "[16,16],[8,8]"), ("-r", "20,5,1"), ("-p", "CPRL")):
+            self.write_strip(JPEG_2000, self.encoded(planes, (1, 1), 101, 70, "-t", "40,30", "-n", "3", *options), pixels)
+            np.testing.assert_array_equal(self.copied(), pixels)
         stream = imagecodecs.jpegxl_encode(pixels, lossless=True, usecontainer=True)
         self.assertEqual(stream[4:8], b"JXL ")
         self.write_strip(JPEG_XL, stream, pixels)
@@ -130,26 +143,33 @@ class CodestreamsTest(CopyTest):
         write_by_hand(self.source, self.fields(compression, pixels.shape[2], photometric), data, pixels.shape[1], pixels.shape[0])
 
     def test_of_vips(self):
-        tifffile.imwrite(self.folder / "a.tif", smooth(300, 400), photometric="rgb")
+        """Of colours it writes YCbCr that is transformed again and called RGB. Nothing in the file tells, so a line does."""
+        tifffile.imwrite(self.folder / "a.tif", smooth(300, 400)[..., 0], photometric="minisblack")
         for options in (["--lossless"], ["--Q", "80"], ["--Q", "80", "--pyramid"]):
             subprocess.run(["vips", "tiffsave", "a.tif", "in.tif", "--compression", "jp2k", "--tile", *options], cwd=self.folder, check=True,
                            capture_output=True)
             subprocess.run(["vips", "tiffsave", "in.tif", "b.tif"], cwd=self.folder, check=True, capture_output=True)
-            wanted = tifffile.imread(self.folder / "b.tif").astype(int)
-            self.assertLessEqual(np.abs(self.copied() - wanted).max(), 0 if options == ["--lossless"] else 1, options)
+            np.testing.assert_array_equal(self.copied(), tifffile.imread(self.folder / "b.tif"))
+            self.assertNotIn("libvips", self.printed)
+        self.write(smooth(), LOSSY_JPEG_2000)
+        self.copied()
+        self.assertIn("if libvips wrote them they are YCbCr", self.printed)
 
-    def ycbcr_streams(self, planes, step, side=64, options=()):
-        """Tiles by opj_compress of planes without a transformation; the chrominances have a pixel for each `step` pixels of Y."""
+    def encoded(self, planes, step, width, height, *options):
+        """By opj_compress, without a transformation; all planes but the first have a pixel for `step` pixels of it."""
+        (self.folder / "a.raw").write_bytes(b"".join(plane.tobytes() for plane in planes))
+        form = f"{width},{height},3,8,u@1x1:{step[0]}x{step[1]}:{step[0]}x{step[1]}"
+        subprocess.run(["opj_compress", "-i", "a.raw", "-o", "a.j2k", "-F", form, "-mct", "0", *options], cwd=self.folder, check=True,
+                       capture_output=True)
+        return (self.folder / "a.j2k").read_bytes()
+
+    def tiles(self, planes, step, side=64):
         streams = []
         for y in range(0, len(planes[0]), side):
             for x in range(0, planes[0].shape[1], side):
-                tile = [planes[0][y:y + side, x:x + side]] + [
-                    plane[y // step[1]:(y + side) // step[1], x // step[0]:(x + side) // step[0]] for plane in planes[1:]]
-                (self.folder / "a.raw").write_bytes(b"".join(plane.tobytes() for plane in tile))
-                form = f"{side},{side},3,8,u@1x1:{step[0]}x{step[1]}:{step[0]}x{step[1]}"
-                subprocess.run(["opj_compress", "-i", "a.raw", "-o", "a.j2k", "-F", form, "-mct", "0", *options], cwd=self.folder, check=True,
-                               capture_output=True)
-                streams.append((self.folder / "a.j2k").read_bytes())
+                small = slice(y // step[1], (y + side) // step[1]), slice(x // step[0], (x + side) // step[0])
+                tile = [planes[0][y:y + side, x:x + side], *(plane[small] for plane in planes[1:])]
+                streams.append(self.encoded(tile, step, side, side))
         return streams
 
     def write_aperio(self, compression, streams, side, across, down, photometric=2):
@@ -163,7 +183,7 @@ class CodestreamsTest(CopyTest):
         luma, full = smooth(128, 192)[..., 0], smooth(128, 192)
         for step in ((1, 1), (2, 1), (2, 2)):
             planes = [luma, *(np.ascontiguousarray(full[::step[1], ::step[0], c]) for c in (1, 2))]
-            streams = self.ycbcr_streams(planes, step)
+            streams = self.tiles(planes, step)
             for photometric in (2, 6):
                 self.write_aperio(APERIO_YCBCR, streams, 64, 3, 2, photometric)
                 got = self.copied().astype(int)
@@ -172,7 +192,7 @@ class CodestreamsTest(CopyTest):
                 self.assertLessEqual(np.abs(got - np.clip(wanted, 0, 255)).max(), 1, step)
                 self.assertIn("YCbCr became RGB", self.printed)
             self.assert_openslide_agrees(got)
-        self.write_aperio(APERIO_RGB, self.ycbcr_streams([np.ascontiguousarray(full[..., c]) for c in range(3)], (1, 1)), 64, 3, 2)
+        self.write_aperio(APERIO_RGB, self.tiles([np.ascontiguousarray(full[..., c]) for c in range(3)], (1, 1)), 64, 3, 2)
         np.testing.assert_array_equal(self.copied(), full)
         self.assert_openslide_agrees(full)
 
@@ -198,7 +218,7 @@ class CodestreamsTest(CopyTest):
                                     (JPEG_XL, imagecodecs.jpegxl_encode(pixels, lossless=True))):
             for end in [*range(0, len(stream) - 8, len(stream) // 30), len(stream) - 8]:
                 self.write_strip(compression, stream[:end] if end else b"\0", pixels)
-                self.refused("in.tif")
+                self.refused("is ")
 
     def test_damaged(self):
         """One line and no crash, or other pixels."""
