@@ -66,7 +66,8 @@ class CodestreamsTest(CopyTest):
 
     def test_further_samples(self):
         pixels = RANDOM.integers(0, 256, (70, 101, 5), dtype=np.uint8)
-        self.write_strip(JPEG_XL, imagecodecs.jpegxl_encode(pixels, lossless=True, photometric="rgb"), pixels, 2)
+        planes = np.ascontiguousarray(np.moveaxis(pixels, 2, 0))
+        self.write_strip(JPEG_XL, imagecodecs.jpegxl_encode(planes, lossless=True, planar=True), pixels, 1)
         np.testing.assert_array_equal(self.copied(), pixels)
         pixels = RANDOM.integers(0, 256, (64, 96, 5), dtype=np.uint8)
         self.write(pixels, JPEG_2000, tile=(32, 48))

@@ -279,6 +279,6 @@ ROWS = {
     "the kind of compression": Row({"JPEG": lambda: jpeg(subsampling=1), "WebP": webp,
                                     "TIFF": lambda: tiff(compression="lzw", predictor=True),
                                     "OpenEXR": lambda: exr({"compression": OpenEXR.PIZ_COMPRESSION})}, coding),
-    "JPEG inside TIFF": Row({"TIFF": lambda: tiff(compression="jpeg")}, jpeg_inside, words=("JPEG inside",)),
+    "JPEG of any kind inside TIFF": Row({"TIFF": lambda: tiff(compression="jpeg")}, jpeg_inside, words=("inside TIFF (JPEG)",)),
     "interlaced or progressive storage": Row({"PNG": lambda: png(interlaced=True), "JPEG": lambda: jpeg(progressive=True)}, interlacing),
 }
