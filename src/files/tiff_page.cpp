@@ -359,7 +359,9 @@ void name_channels(Page& page, const Layout& layout, int colours, const std::vec
   }
   for (int c = colours; c < layout.samples; ++c) {
     const auto index = static_cast<std::size_t>(c - colours);
-    const std::uint64_t extra = index < extras.size() ? extras[index] : EXTRASAMPLE_UNSPECIFIED;
+    // libtiff refuses others, where it decodes the page.
+    const bool is_known = index < extras.size() && extras[index] <= EXTRASAMPLE_UNASSALPHA;
+    const std::uint64_t extra = is_known ? extras[index] : EXTRASAMPLE_UNSPECIFIED;
     const bool is_alpha = page.alpha == AlphaKind::none && (extra == EXTRASAMPLE_ASSOCALPHA || extra == EXTRASAMPLE_UNASSALPHA);
     if (is_alpha) page.alpha = extra == EXTRASAMPLE_ASSOCALPHA ? AlphaKind::associated : AlphaKind::unassociated;
     page.channels.push_back(

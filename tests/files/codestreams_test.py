@@ -212,6 +212,14 @@ class CodestreamsTest(CopyTest):
 
     # What is wrong
 
+    def test_a_kind_of_extra_sample_that_does_not_exist(self):
+        """libtiff would refuse the page, and the result if it had the same."""
+        pixels = RANDOM.integers(0, 256, (64, 96, 2), dtype=np.uint8)
+        stream = imagecodecs.jpeg2k_encode(pixels, codecformat="j2k", reversible=True, level=0)
+        write_by_hand(self.source, self.fields(JPEG_2000, 2) + [(338, 3, [7])], stream, 96, 64)
+        np.testing.assert_array_equal(self.copied(), pixels)
+        self.assertEqual(tifffile.TiffFile(self.result).pages[0].extrasamples, (0,))
+
     def test_cut_off(self):
         """Each file lacks the end of its stream, and says so: no pixel is made up."""
         pixels = RANDOM.integers(0, 256, (70, 101, 3), dtype=np.uint8)
