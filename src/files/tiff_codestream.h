@@ -40,8 +40,8 @@ enum class Codestream : std::uint8_t { none, jpeg2000, jpegxl };
 /// FileError where the library is not installed, and where it has no samples of this kind.
 void require_codestream(Codestream codestream, SampleLayout sample);
 [[nodiscard]] std::unique_ptr<CodestreamDecoder> make_codestream_decoder(Codestream codestream, const ReadOptions& options);
-/// What a decoder takes for a sample of a strip or tile.
-inline constexpr double kCodestreamSampleBytes = 24;
+/// What a decoder takes for a sample of a strip or tile, at most: numbers of 32 bits, and what they are decoded from.
+inline constexpr double kCodestreamSampleBytes = 16;
 /// Whether what a strip or tile of such a compression holds is YCbCr, by its first bytes. `says_ycbcr` is what the directory says.
 [[nodiscard]] bool holds_ycbcr(int compression, bool says_ycbcr, std::span<const std::uint8_t> begin);
 
