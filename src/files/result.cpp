@@ -179,8 +179,8 @@ class ResultPlanner {
                           std::int64_t{r.y} + r.height <= page.height;
       if (!inside) {
         throw FileError("--roi " + std::to_string(r.width) + "x" + std::to_string(r.height) + "+" + std::to_string(r.x) + "+" +
-                        std::to_string(r.y) + " is not inside its " + std::to_string(page.width) + "x" + std::to_string(page.height) +
-                        " pixels");
+                        std::to_string(r.y) + " is not inside the " + std::to_string(page.width) + "x" + std::to_string(page.height) +
+                        " pixels" + page_text(source_, work.source));
       }
       work.region = r;
       page.width = r.width;

@@ -134,4 +134,10 @@ PageChoice choose_pages(const Document& source, const ResultRequest& request, co
   return PageChooser(source, request, accounts, messages).choose();
 }
 
+std::string page_text(const Document& source, int index) {
+  const auto end = source.pages.begin() + index + 1;
+  if (std::count_if(source.pages.begin(), source.pages.end(), is_picture) < 2) return "";
+  return " of page " + std::to_string(std::count_if(source.pages.begin(), end, is_picture)) + "; --page N takes another alone";
+}
+
 }  // namespace mollify::files

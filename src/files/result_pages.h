@@ -1,6 +1,7 @@
 // Which pages of a source its result holds.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "files/accounts.h"
@@ -14,5 +15,8 @@ struct PageChoice {
 };
 /// Throws FileError where there is no page as --page asks for.
 [[nodiscard]] PageChoice choose_pages(const Document& source, const ResultRequest& request, const Accounts& accounts, Messages& messages);
+
+/// " of page 2; --page N takes another alone", where a source has several pictures: `index` is that of one of its pages.
+[[nodiscard]] std::string page_text(const Document& source, int index);
 
 }  // namespace mollify::files

@@ -107,6 +107,17 @@ class Metadata(ToolTest):
         with tifffile.TiffFile(self.path("b.tif")) as file:
             np.testing.assert_array_equal(np.stack([page.asarray() for page in file.pages]), stack)
 
+    def test_a_region_that_a_page_lacks(self):
+        """The line names the page, which may be a small picture behind the one that was meant."""
+        with tifffile.TiffWriter(self.path("a.tif")) as file:
+            for shape in ((40, 60), (20, 30)):
+                file.write(self.pixels(shape), photometric="minisblack", metadata=None)
+        said = self.fails("a.tif", "b.tif", "--roi", "40x30+5+5")
+        self.assertIn("--roi 40x30+5+5 is not inside the 30x20 pixels of page 2; --page N takes another alone", said)
+        self.blur("a.tif", "b.tif", "--roi", "40x30+5+5", "--page", 1)
+        said = self.fails("a.tif", "b.tif", "--roi", "70x30+5+5", "--page", 1)
+        self.assertIn("is not inside the 60x40 pixels of page 1", said)
+
     def test_the_shape_that_tifffile_writes_is_true_of_the_region(self):
         stack = self.pixels((12, 40, 50), "u2")
         tifffile.imwrite(self.path("a.tif"), stack, photometric="minisblack", truncate=True)
