@@ -375,6 +375,10 @@ CUresult CUDAAPI cuEventRecord(CUevent event, CUstream stream) {
   of(stream).add([event] { reinterpret_cast<Event*>(event)->ms = clock_ms; });
   return CUDA_SUCCESS;
 }
+/// Streams run at once, so that there is nothing to wait for. On a GPU an event that was not recorded would not be waited for.
+CUresult CUDAAPI cuStreamWaitEvent(CUstream, CUevent event, unsigned) {
+  return reinterpret_cast<const Event*>(event)->ms < 0.0 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
 #undef cuEventElapsedTime
 CUresult CUDAAPI cuEventElapsedTime(float* ms, CUevent start, CUevent end) {
   const double first = reinterpret_cast<const Event*>(start)->ms;

@@ -22,85 +22,10 @@ Stream stream_of(const Executable& executable) {
   return std::move(*stream);
 }
 
-/// How many rows a step takes and makes.
-struct Step {
-  std::int32_t source_rows, rows;
-};
-
-Step random_step(const Stream& stream, const Plan& plan, std::int32_t most, Random& random) {
-  const std::int32_t left = plan.src.height - stream.next_source_row();
-  if (random.one_in(3)) {  // rows of the destination are what counts
-    const std::int32_t rows = std::min(random.between(1, most), plan.dst.height - stream.next_row());
-    return {stream.needed_source_rows(rows), rows};
-  }
-  const std::int32_t source_rows = std::min(random.between(1, most), left);
-  const std::int32_t ready = stream.ready_rows(source_rows);
-  return {source_rows, random.one_in(4) ? random.between(0, ready) : ready};
-}
-
-/// The image that strips of at most so many rows make up. Strips of the source lie in guarded memory, which is gone after each step.
-Pixels in_strips(const Executable& executable, const ConstImageView& src, std::int32_t most, Random& random) {
-  const Plan& plan = executable.plan();
-  Pixels result = Pixels::constant(plan.dst, 0.0);
-  Stream stream = stream_of(executable);
-  while (stream.next_row() < plan.dst.height) {
-    const Step step = random_step(stream, plan, most, random);
-    const auto side = [&] { return random.one_in(2) ? GuardedPixels::Side::begin : GuardedPixels::Side::end; };
-    const GuardedPixels source({plan.src.width, std::max(step.source_rows, 1), plan.src.format}, side());
-    const GuardedPixels made({plan.dst.width, std::max(step.rows, 1), plan.dst.format}, side());
-    const auto strip = [](const ImageView& view, std::int32_t rows) { return crop(view, {0, 0, view.desc.width, rows}); };
-    const Rect next{0, stream.next_source_row(), plan.src.width, step.source_rows};
-    if (step.source_rows > 0) copy_rows(crop(src, next), source.view());
-    const Rect place{0, stream.next_row(), plan.dst.width, step.rows};
-    const Status status = stream.advance(strip(source.view(), step.source_rows), strip(made.view(), step.rows));
-    if (!status) throw std::runtime_error(status.error().message);
-    copy_rows(strip(made.view(), step.rows), crop(result.view(), place));
-  }
-  return result;
-}
-
-/// Whether a stream of the plan can be made. If not, that is for the reason that a border wraps down the image.
-bool can_stream(const Executable& executable) {
-  const Result<Stream> stream = Stream::create(executable);
-  if (stream) return true;
-  EXPECT_EQ(stream.error().code, ErrorCode::unsupported);
-  EXPECT_EQ(executable.plan().spec.border.mode.y, BorderMode::wrap);
-  return false;
-}
-
-/// Whether the algorithm can run the case, and then whether strips give its bits.
-bool expect_same_bits(const Case& c, const AlgorithmChoice& algorithm, Random& random) {
-  const Device& device = cpu(random.one_in(2) ? 1 : 3);
-  Result<Plan> plan = make_plan(c.spec, c.src, c.dst, device.info(), {algorithm, Overlap::none});
-  if (!plan) return false;
-  if (random.one_in(2)) plan->cached_bytes = 0;  // writes past the cache, as to a large image
-  const Result<Executable> executable = device.prepare(*plan);
-  if (!executable) throw std::runtime_error(executable.error().message);
-  if (!can_stream(*executable)) return false;
-  const Pixels src = Pixels::random(c.src, c.seed, c.spec);
-  Pixels whole(c.dst);
-  Result<Workspace> workspace = executable->make_workspace();
-  EXPECT_TRUE(workspace && executable->run(src.view(), whole.view(), *workspace));
-  const std::int32_t most = random.one_in(3) ? 3 : random.one_in(2) ? 40 : random.between(1, c.src.height);
-  EXPECT_EQ(in_strips(*executable, src.view(), most, random), whole)
-      << cases::name(c) << " by " << to_string(plan->algorithm) << " in strips of up to " << most << " rows";
-  return true;
-}
-
 class EveryAlgorithmOnAStream : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryAlgorithmOnAStream, HasTheBitsOfTheWhole) {
-  const std::uint64_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Random random(seed);
-  int cases = 60;
-  for (int tried = 0; cases > 0 && !HasFailure() && tried < 20'000; ++tried) {
-    const Case c = windowed_case(random);
-    for (const AlgorithmChoice& choice : random_choices(random)) {
-      if (choice.id == GetParam() && expect_same_bits(c, choice, random)) --cases;
-    }
-  }
-  EXPECT_LE(cases, 0) << "too few cases were for " << GetParam();
+  expect_same_bits_in_strips(GetParam(), {cpu(1), cpu(3)}, 60);
 }
 
 INSTANTIATE_TEST_SUITE_P(Streams, EveryAlgorithmOnAStream,
@@ -118,7 +43,7 @@ TEST(Streams, OfCutGaussiansOfFloatsHaveTheBitsOfTheWhole) {
   Random random(seed);
   int cases = 12;
   for (int tried = 0; cases > 0 && !HasFailure() && tried < 200; ++tried) {
-    if (expect_same_bits(cut_floats(random), {"gauss.cut", {}}, random)) --cases;
+    if (expect_same_bits_in_strips(cut_floats(random), {"gauss.cut", {}}, cpu(random.one_in(2) ? 1 : 3), random)) --cases;
   }
   EXPECT_LE(cases, 0) << "too few images were large enough";
 }
@@ -132,7 +57,7 @@ TEST(Streams, OfWideImagesHaveTheBitsOfTheWhole) {
   for (const char* way : {"sep.fused", "gauss.decimate:passes=1", "gauss.decimate:passes=2", "gauss.pyramid", "box.any"}) {
     const KernelSpec kernel = std::string(way) == "box.any" ? KernelSpec(Box::of_radius(9, 9)) : KernelSpec(Gaussian{{10, 10}, {}, {}});
     const Case c{.algorithm = {}, .spec = spec_of(kernel, BorderMode::mirror), .src = desc, .dst = desc};
-    EXPECT_TRUE(expect_same_bits(c, parse_algorithm(way).value(), random)) << way;
+    EXPECT_TRUE(expect_same_bits_in_strips(c, parse_algorithm(way).value(), cpu(random.one_in(2) ? 1 : 3), random)) << way;
   }
 }
 
@@ -210,17 +135,6 @@ TEST(Streams, EndWithARunThatIsStopped) {
   stop = false;
   EXPECT_EQ(next().error().code, ErrorCode::stopped) << "its rows are unfinished";
 }
-
-#ifdef MOLLIFY_VULKAN
-TEST(Streams, GpusHaveNoneYet) {
-  const Result<Device> device = Device::open("vulkan");
-  if (!device) GTEST_SKIP() << device.error().message;
-  const ImageDesc desc{100, 80, PixelFormat::rgba8};
-  const Result<Plan> plan = make_plan(spec_of(Gaussian{}), desc, desc, device->info());
-  ASSERT_TRUE(plan);
-  EXPECT_EQ(Stream::create(*device->prepare(*plan)).error().code, ErrorCode::unsupported);
-}
-#endif
 
 }  // namespace
 }  // namespace mollify::test

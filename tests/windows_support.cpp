@@ -62,6 +62,54 @@ Pixels in_windows(const Executable& executable, const ConstImageView& src, Rando
   return result;
 }
 
+/// How many rows a step takes and makes.
+struct Step {
+  std::int32_t source_rows, rows;
+};
+
+Step random_step(const Stream& stream, const Plan& plan, std::int32_t most, Random& random) {
+  const std::int32_t left = plan.src.height - stream.next_source_row();
+  if (random.one_in(3)) {  // rows of the destination are what counts
+    const std::int32_t rows = std::min(random.between(1, most), plan.dst.height - stream.next_row());
+    return {stream.needed_source_rows(rows), rows};
+  }
+  const std::int32_t source_rows = std::min(random.between(1, most), left);
+  const std::int32_t ready = stream.ready_rows(source_rows);
+  return {source_rows, random.one_in(4) ? random.between(0, ready) : ready};
+}
+
+/// The image that strips of at most so many rows make up. Strips of the source lie in guarded memory, which is gone after each step.
+Pixels in_strips(const Executable& executable, const ConstImageView& src, std::int32_t most, Random& random) {
+  const Plan& plan = executable.plan();
+  Pixels result = Pixels::constant(plan.dst, 0.0);
+  Result<Stream> made_stream = Stream::create(executable);
+  if (!made_stream) throw std::runtime_error(made_stream.error().message);
+  Stream& stream = *made_stream;
+  while (stream.next_row() < plan.dst.height) {
+    const Step step = random_step(stream, plan, most, random);
+    const auto side = [&] { return random.one_in(2) ? GuardedPixels::Side::begin : GuardedPixels::Side::end; };
+    const GuardedPixels source({plan.src.width, std::max(step.source_rows, 1), plan.src.format}, side());
+    const GuardedPixels made({plan.dst.width, std::max(step.rows, 1), plan.dst.format}, side());
+    const auto strip = [](const ImageView& view, std::int32_t rows) { return crop(view, {0, 0, view.desc.width, rows}); };
+    const Rect next{0, stream.next_source_row(), plan.src.width, step.source_rows};
+    if (step.source_rows > 0) copy_rows(crop(src, next), source.view());
+    const Rect place{0, stream.next_row(), plan.dst.width, step.rows};
+    const Status status = stream.advance(strip(source.view(), step.source_rows), strip(made.view(), step.rows));
+    if (!status) throw std::runtime_error(status.error().message);
+    copy_rows(strip(made.view(), step.rows), crop(result.view(), place));
+  }
+  return result;
+}
+
+/// Whether a stream of the plan can be made. If not, that is for the reason that a border wraps down the image.
+bool can_stream(const Executable& executable) {
+  const Result<Stream> stream = Stream::create(executable);
+  if (stream) return true;
+  EXPECT_EQ(stream.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(executable.plan().spec.border.mode.y, BorderMode::wrap);
+  return false;
+}
+
 /// Where two images of the same shape differ first, and in how many numbers; or nothing.
 std::string first_difference(const Pixels& made, const Pixels& whole) {
   if (made == whole) return "";
@@ -175,6 +223,23 @@ bool expect_same_bits(const Case& c, const AlgorithmChoice& algorithm, const Dev
   return true;
 }
 
+bool expect_same_bits_in_strips(const Case& c, const AlgorithmChoice& algorithm, const Device& device, Random& random) {
+  Result<Plan> plan = make_plan(c.spec, c.src, c.dst, device.info(), {algorithm, Overlap::none});
+  if (!plan || !plan->halo) return false;
+  if (random.one_in(2)) plan->cached_bytes = 0;  // a CPU writes past the cache, as to a large image
+  const Result<Executable> executable = device.prepare(*plan);
+  if (!executable) throw std::runtime_error(executable.error().message);
+  if (!can_stream(*executable)) return false;
+  const Pixels src = Pixels::random(c.src, c.seed, c.spec);
+  Pixels whole(c.dst);
+  Result<Workspace> workspace = executable->make_workspace();
+  EXPECT_TRUE(workspace && executable->run(src.view(), whole.view(), *workspace));
+  const std::int32_t most = random.one_in(3) ? 3 : random.one_in(2) ? 40 : random.between(1, c.src.height);
+  const std::string difference = first_difference(in_strips(*executable, src.view(), most, random), whole);
+  EXPECT_EQ(difference, "") << cases::name(c) << " by " << to_string(plan->algorithm) << " in strips of up to " << most << " rows";
+  return true;
+}
+
 Case cut_floats(Random& random) {
   Case c = cases::random_case(random);
   // Wide ones make tails down for several rows at once.
@@ -189,8 +254,12 @@ Case cut_floats(Random& random) {
   return c;
 }
 
-void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<Device>& devices, int cases,
-                                 std::optional<double> max_error) {
+namespace {
+
+/// So many cases at random that the algorithm can run, as `expect` says of each.
+template <class Expect>
+void for_random_cases(std::string_view algorithm, const std::vector<Device>& devices, int cases, std::optional<double> max_error,
+                      const Expect& expect) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed);
@@ -198,10 +267,25 @@ void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<D
     Case c = windowed_case(random);
     if (max_error) c.spec.accuracy.max_error = *max_error;
     for (const AlgorithmChoice& choice : random_choices(random)) {
-      if (choice.id == algorithm && expect_same_bits(c, choice, random.pick(devices), random)) --cases;
+      if (choice.id == algorithm && expect(c, choice, random.pick(devices), random)) --cases;
     }
   }
   EXPECT_LE(cases, 0) << "too few cases were for " << algorithm;
+}
+
+}  // namespace
+
+void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<Device>& devices, int cases,
+                                 std::optional<double> max_error) {
+  for_random_cases(algorithm, devices, cases, max_error, expect_same_bits);
+}
+
+void expect_same_bits_in_strips(std::string_view algorithm, const std::vector<Device>& devices, int cases,
+                                std::optional<double> max_error) {
+  const auto expect = [](const Case& c, const AlgorithmChoice& choice, const Device& device, Random& random) {
+    return expect_same_bits_in_strips(c, choice, device, random);
+  };
+  for_random_cases(algorithm, devices, cases, max_error, expect);
 }
 
 }  // namespace mollify::test

@@ -63,6 +63,14 @@ bool expect_same_bits(const cases::Case& c, const AlgorithmChoice& algorithm, co
 void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<Device>& devices, int cases,
                                  std::optional<double> max_error = {});
 
+/// Whether the algorithm can run the case by a stream, and then that strips of any heights give the bits of the whole. Where there is no
+/// stream, that is because a border wraps down the image.
+bool expect_same_bits_in_strips(const cases::Case& c, const AlgorithmChoice& algorithm, const Device& device, cases::Random& random);
+
+/// The same as expect_same_bits_on_windows(), by streams.
+void expect_same_bits_in_strips(std::string_view algorithm, const std::vector<Device>& devices, int cases,
+                                std::optional<double> max_error = {});
+
 /// Every algorithm twice: with options at random, and without any.
 [[nodiscard]] std::vector<AlgorithmChoice> random_choices(cases::Random& random);
 

@@ -6,6 +6,7 @@
 #include "api/divided_images.h"
 #include "api/probe.h"
 #include "api/window_plans.h"
+#include "api/window_stream.h"
 #include "backends/backend.h"
 #include "base/gpu_images.h"
 #include "base/source_region.h"
@@ -45,6 +46,14 @@ Result<std::shared_ptr<const ExecutableImpl>> ExecutableImpl::prepare_window(con
 
 Result<std::unique_ptr<WorkspaceImpl>> ExecutableImpl::make_window_workspace(PerAxis<std::int32_t> /*largest*/) const {
   return std::unique_ptr<WorkspaceImpl>(std::make_unique<WindowPlans>(*this));
+}
+
+Result<std::unique_ptr<StreamImpl>> ExecutableImpl::make_stream() const {
+  return make_window_stream(*this);
+}
+
+Result<std::unique_ptr<WindowSlot>> ExecutableImpl::make_window_slot(std::int32_t /*kept*/) const {
+  return Error{ErrorCode::internal, "the backend has no windows", {}};
 }
 
 Status ExecutableImpl::run_window(std::span<const ConstWindow> src, const SourceNeeds& /*needs*/, const Window& dst,

@@ -113,10 +113,6 @@ Status check_order(const Plan& plan) {
 
 }  // namespace
 
-Result<std::unique_ptr<StreamImpl>> ExecutableImpl::make_stream() const {
-  return Error{ErrorCode::unsupported, "the " + std::string(name(plan_.device.backend)) + " backend has no streams: run it on windows", {}};
-}
-
 class Stream::State {
  public:
   State(std::shared_ptr<const ExecutableImpl> executable, std::unique_ptr<StreamImpl> impl)
@@ -124,10 +120,12 @@ class Stream::State {
     const SourceNeeds needs = source_needs(plan(), {0, 0, plan().dst.width, plan().dst.height});
     first_ = needs.rows.begin()->begin;
     given_ = first_;
-    kept_ = KeptRows({needs.columns.begin()->begin, (needs.columns.end() - 1)->end}, plan().src.format);
+    const Span needed{needs.columns.begin()->begin, (needs.columns.end() - 1)->end};
+    kept_ = KeptRows(impl_->reads_ahead() ? Span{0, plan().src.width} : needed, plan().src.format);
   }
 
-  [[nodiscard]] Status allocate() { return kept_.reserve(most_kept_rows()); }
+  /// Who reads ahead takes what the next strip needs.
+  [[nodiscard]] Status allocate() { return impl_->reads_ahead() ? Status() : kept_.reserve(most_kept_rows()); }
 
   [[nodiscard]] const Plan& plan() const { return executable_->plan(); }
   [[nodiscard]] std::int64_t given() const { return given_; }
@@ -197,7 +195,7 @@ class Stream::State {
     Result<KeptRows::Next> next = kept_.next(needed_again(given, made), strip);
     if (!next) return next.error();
     const std::span<const PixelCopy> copies = std::span(next->copies).first(next->count);
-    if (made > made_) {
+    if (made > made_ || impl_->reads_ahead()) {
       std::array<ConstWindow, 2> windows;
       std::size_t count = 0;
       if (given > given_) windows.at(count++) = strip;
@@ -215,7 +213,7 @@ class Stream::State {
   /// Of the source rows before `given`, those that the destination rows from `made` on need.
   [[nodiscard]] Span needed_again(std::int64_t given, std::int32_t made) const {
     const std::int64_t until = made < plan().dst.height ? impl_->reads(plan().dst.height).until : 0;
-    const std::int64_t from = made > 0 ? impl_->reads(made).from : reads_begin();
+    const std::int64_t from = made > 0 || impl_->reads_ahead() ? impl_->reads(made).from : reads_begin();
     if (from >= until) return {given, given};
     const AxisSpans rows = stored_spans(plan().spec.border.mode.y, {from, until}, plan().src.height);
     return {std::min({rows.begin()->begin, std::int64_t{plan().src.height} - 1, given}), given};

@@ -71,6 +71,10 @@ Status take_weights(const Plan& whole, Plan& window) {
   return {};
 }
 
+ImageDesc image_desc(const Plan& whole, const WindowImage& image) {
+  return {static_cast<std::int32_t>(image.source.x.size()), static_cast<std::int32_t>(image.source.y.size()), whole.src.format};
+}
+
 /// Pixels of a row of the whole, whose columns may wrap.
 void copy_row(std::span<const ConstWindow> src, const ImageDesc& whole, Span columns, std::int64_t y, std::byte* out) {
   const std::int64_t bytes = info(whole.format).pixel_bytes();
@@ -114,15 +118,19 @@ WindowImage window_image(const Plan& whole, const Rect& destination) {
           {stride(places.x, x), stride(places.y, y)}};
 }
 
-Result<WindowPlans::Prepared> WindowPlans::prepare(const WindowImage& image) const {
-  const Plan& whole = whole_.plan();
-  const ImageDesc src = image_desc(image);
+Result<Plan> window_plan_of(const Plan& whole, const WindowImage& image) {
   BlurSpec spec = whole.spec;
   spec.roi = image.region;
   spec.stride = image.stride;
-  Result<Plan> plan = make_window_plan(whole, spec, src);
+  Result<Plan> plan = make_window_plan(whole, spec, image_desc(whole, image));
   if (!plan) return plan.error();
   if (Status s = take_weights(whole, *plan); !s) return s.error();
+  return plan;
+}
+
+Result<WindowPlans::Prepared> WindowPlans::prepare(const WindowImage& image) const {
+  const Result<Plan> plan = window_plan_of(whole_.plan(), image);
+  if (!plan) return plan.error();
   Result<std::shared_ptr<const ExecutableImpl>> executable = whole_.prepare_window(*plan);
   if (!executable) return executable.error();
   Result<std::unique_ptr<WorkspaceImpl>> workspace = (*executable)->make_workspace(Batches::no);
@@ -130,13 +138,9 @@ Result<WindowPlans::Prepared> WindowPlans::prepare(const WindowImage& image) con
   return Prepared{image, std::move(*executable), std::move(*workspace)};
 }
 
-ImageDesc WindowPlans::image_desc(const WindowImage& image) const {
-  return {static_cast<std::int32_t>(image.source.x.size()), static_cast<std::int32_t>(image.source.y.size()), whole_.plan().src.format};
-}
-
 Result<ConstImageView> WindowPlans::gathered(std::span<const ConstWindow> src, const WindowImage& image) {
   const ImageDesc& whole = whole_.plan().src;
-  const ImageDesc desc = image_desc(image);
+  const ImageDesc desc = image_desc(whole_.plan(), image);
   for (const ConstWindow& window : src) {
     const Span rows{window.y, std::int64_t{window.y} + window.pixels.desc.height};
     if (!holds_columns(window, image.source.x) || rows.begin > image.source.y.begin || rows.end < image.source.y.end) continue;
@@ -158,7 +162,8 @@ Result<ConstImageView> WindowPlans::gathered(std::span<const ConstWindow> src, c
 
 Result<const WindowPlans::Prepared*> WindowPlans::prepared_for(const WindowImage& image) {
   const auto has_shape = [&](const Prepared& one) {
-    return image_desc(one.image) == image_desc(image) && one.image.region == image.region && one.image.stride == image.stride;
+    return image_desc(whole_.plan(), one.image) == image_desc(whole_.plan(), image) && one.image.region == image.region &&
+           one.image.stride == image.stride;
   };
   if (const auto found = std::ranges::find_if(prepared_, has_shape); found != prepared_.end()) return &*found;
   if (prepared_.size() == most_shapes_) prepared_.pop_front();  // its memory first

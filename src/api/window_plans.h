@@ -22,6 +22,9 @@ struct WindowImage {
 /// The destination's rectangle lies in the plan's destination, and the plan has a halo.
 [[nodiscard]] WindowImage window_image(const Plan& whole, const Rect& destination);
 
+/// The plan that makes this window. Of the whole it has the algorithm, its options and its weights.
+[[nodiscard]] Result<Plan> window_plan_of(const Plan& whole, const WindowImage& image);
+
 /// Makes windows one after the other. What was prepared for one serves later ones of the same shape. Strips have three: the first, those in
 /// the middle, and the last.
 class WindowPlans final : public WorkspaceImpl {
@@ -40,7 +43,6 @@ class WindowPlans final : public WorkspaceImpl {
   };
   [[nodiscard]] Result<Prepared> prepare(const WindowImage& image) const;
   [[nodiscard]] Result<const Prepared*> prepared_for(const WindowImage& image);
-  [[nodiscard]] ImageDesc image_desc(const WindowImage& image) const;
   /// The source of a window as one image: a view of the window that holds it, or a copy.
   [[nodiscard]] Result<ConstImageView> gathered(std::span<const ConstWindow> src, const WindowImage& image);
 

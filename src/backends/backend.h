@@ -46,7 +46,10 @@ class StreamImpl {
     std::int64_t until = 0;  ///< Rows before `end` need none from here on.
     std::int64_t from = 0;   ///< Rows from `end` on need none before this one, if those before `end` have been made.
   };
+  /// Of one row at least; where reads_ahead(), also of none.
   [[nodiscard]] virtual Reads reads(std::int32_t end) const = 0;
+  /// Whether run() copies rows of the source that only later rows need. Then it is also called where there is nothing to make.
+  [[nodiscard]] virtual bool reads_ahead() const { return false; }
   /// The most bytes of scratch memory while strips have up to so many rows.
   [[nodiscard]] virtual std::int64_t scratch_bytes(std::int32_t rows) const = 0;
   /// Makes the rows that follow those of the last call. The windows hold the rows that are read. Then it makes the copies, of rows that may
@@ -54,6 +57,22 @@ class StreamImpl {
   [[nodiscard]] virtual Status run(std::span<const ConstWindow> src, const ImageView& dst, std::span<const PixelCopy> copies,
                                    const RunControl& control) = 0;
   virtual void copy(std::span<const PixelCopy> copies) = 0;
+};
+
+/// One window of an image on a GPU: its pixels in memory that the device copies from and to, and on the device. Rows are those of the
+/// window. The first ones of its source may be on the device already, as rows of the source of the window above.
+class WindowSlot {
+ public:
+  virtual ~WindowSlot() = default;
+  /// Copies rows of the source, from this column and row on, to where the device reads them. Nothing is under way.
+  virtual void put(const ConstImageView& rows, std::int32_t x, std::int32_t y) = 0;
+  /// Begins the transfers and the blur. `above` is where the rows are that need not be put, from its row `first` on; null where there are
+  /// none. It may be under way. After a failure nothing is under way here any more.
+  [[nodiscard]] virtual Status start(const WindowSlot* above, std::int32_t first) = 0;
+  /// Once after each start.
+  [[nodiscard]] virtual Status wait() = 0;
+  /// Copies rows of the result, from this row on.
+  virtual void take(std::int32_t y, const ImageView& rows) const = 0;
 };
 
 class ExecutableImpl {
@@ -76,6 +95,8 @@ class ExecutableImpl {
                                           WorkspaceImpl& workspace, const RunControl& control) const;
   /// It refers to the executable.
   [[nodiscard]] virtual Result<std::unique_ptr<StreamImpl>> make_stream() const;
+  /// Of a backend that makes an image of each window: for one whose first `kept` rows of the source come from the window above.
+  [[nodiscard]] virtual Result<std::unique_ptr<WindowSlot>> make_window_slot(std::int32_t kept) const;
 
  private:
   Plan plan_;

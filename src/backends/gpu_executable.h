@@ -14,8 +14,8 @@
 
 namespace mollify {
 
-/// A Slot has one image in flight. It has
-///   static Result<std::unique_ptr<Slot>> create(const std::shared_ptr<const Prepared>&, const std::shared_ptr<Workers>&);
+/// A Slot has one image in flight, or one window: then it is a WindowSlot whose first `kept` rows need not be put. It has
+///   static Result<std::unique_ptr<Slot>> create(const std::shared_ptr<const Prepared>&, const std::shared_ptr<Workers>&, int32_t kept);
 ///   Status start(const ConstImageView& src);   // after a failure nothing is under way any more
 ///   Status finish(const ImageView& dst);       // waits
 /// and Prepared is a plan that is ready on a device: plan(), context().
@@ -31,7 +31,7 @@ class GpuExecutable final : public ExecutableImpl {
     auto workspace = std::make_unique<Slots>();
     const std::int64_t count = batches == Batches::yes ? images_in_flight(plan().min_bytes) : 1;
     for (std::int64_t i = 0; i < count; ++i) {
-      Result<std::unique_ptr<Slot>> slot = Slot::create(prepared_, workers_);
+      Result<std::unique_ptr<Slot>> slot = Slot::create(prepared_, workers_, 0);
       if (!slot) return slot.error();
       workspace->slots.push_back(std::move(*slot));
     }
@@ -40,6 +40,12 @@ class GpuExecutable final : public ExecutableImpl {
 
   [[nodiscard]] Result<std::shared_ptr<const ExecutableImpl>> prepare_window(const Plan& plan) const override {
     return make_executable(plan, prepared_->context(), workers_);
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<WindowSlot>> make_window_slot(std::int32_t kept) const override {
+    Result<std::unique_ptr<Slot>> slot = Slot::create(prepared_, workers_, kept);
+    if (!slot) return slot.error();
+    return std::unique_ptr<WindowSlot>(std::move(*slot));
   }
 
   [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const override {

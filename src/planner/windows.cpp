@@ -8,6 +8,7 @@
 #include "base/places.h"
 #include "base/source_region.h"
 #include "mollify/plan.h"
+#include "planner/window_plan.h"
 
 namespace mollify {
 namespace {
@@ -110,6 +111,19 @@ std::int64_t first_end(const HaloEdge& edge, const AxisPlaces& places, std::int6
 }
 
 }  // namespace
+
+std::vector<Span> full_width_strips(const Plan& whole, std::int64_t rows) {
+  const AxisCost axis{whole.halo->y, places_of(whole.spec).y, whole.src.height};
+  const std::int64_t blocks = axis.whole_blocks();
+  const std::int64_t size = (rows + blocks - 1) / blocks * blocks;
+  std::vector<Span> strips;
+  std::int64_t end = size >= whole.dst.height ? size : first_end(whole.halo->y.before, axis.places, size);
+  for (std::int64_t y = 0; y < whole.dst.height; end += size) {
+    strips.push_back({y, std::min<std::int64_t>(end, whole.dst.height)});
+    y = strips.back().end;
+  }
+  return strips;
+}
 
 Result<std::vector<Rect>> windows(const Plan& plan, std::int64_t bytes) {
   if (Status s = check_destination(plan, {0, 0, plan.dst.width, plan.dst.height}); !s) return s.error();

@@ -43,6 +43,7 @@ namespace mollify::cuda {
   X(StreamDestroy, cuStreamDestroy_v2)                     \
   X(StreamGetCaptureInfo, cuStreamGetCaptureInfo_v3)       \
   X(StreamSynchronize, cuStreamSynchronize)                \
+  X(StreamWaitEvent, cuStreamWaitEvent)                    \
   X(UserObjectCreate, cuUserObjectCreate)
 
 struct Functions {

@@ -1,4 +1,4 @@
-// A stream of the backend's own.
+// A stream of the backend's own, and a place in one that another can wait for.
 #pragma once
 
 #include <memory>
@@ -36,6 +36,42 @@ class Stream {
  private:
   std::shared_ptr<const Context> context_;
   CUstream stream_ = nullptr;
+};
+
+/// A place in a stream.
+class StreamEvent {
+ public:
+  explicit StreamEvent(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
+  ~StreamEvent() {
+    if (event_ == nullptr) return;
+    const Current current(*context_);
+    context_->cu().EventDestroy(event_);
+  }
+  StreamEvent(const StreamEvent&) = delete;
+  StreamEvent& operator=(const StreamEvent&) = delete;
+
+  [[nodiscard]] Status open() {
+    const Current current(*context_);
+    return status_of(context_->cu().EventCreate(&event_, CU_EVENT_DISABLE_TIMING), "making an event");
+  }
+  /// Here is what was enqueued so far.
+  [[nodiscard]] Status record(const Stream& stream) const {
+    const Current current(*context_);
+    return status_of(context_->cu().EventRecord(event_, stream.get()), "marking a place in a stream");
+  }
+  /// What comes next in the stream runs behind this place.
+  [[nodiscard]] Status precede(const Stream& stream) const {
+    const Current current(*context_);
+    return status_of(context_->cu().StreamWaitEvent(stream.get(), event_, 0), "waiting for another stream");
+  }
+
+ private:
+  [[nodiscard]] Status status_of(CUresult r, const char* doing) const {
+    return r == CUDA_SUCCESS ? Status() : Status(to_error(context_->cu(), r, doing));
+  }
+
+  std::shared_ptr<const Context> context_;
+  CUevent event_ = nullptr;
 };
 
 }  // namespace mollify::cuda

@@ -39,13 +39,15 @@ ImageView rows_of(ImageView image, const RowRange& rows) {
   return image;
 }
 
-/// Pieces of an image: the host copies one while another is on its way to or from the device. Submitting one takes some 20 us.
-std::vector<RowRange> pieces_of(const ImageDesc& desc) {
+/// Pieces of an image from a row on: the host copies one while another is on its way to or from the device. Submitting one takes some
+/// 20 us.
+std::vector<RowRange> pieces_of(const ImageDesc& desc, std::int32_t begin = 0) {
   constexpr std::int64_t kPieceBytes = 8 << 20;
-  const std::int64_t pieces = std::clamp<std::int64_t>(desc.payload_bytes() / kPieceBytes, 1, std::max(desc.height, 1));
-  const auto rows = static_cast<std::int32_t>((desc.height + pieces - 1) / pieces);
+  const std::int32_t height = desc.height - begin;
+  const std::int64_t pieces = std::clamp<std::int64_t>(height * desc.row_payload_bytes() / kPieceBytes, 1, std::max(height, 1));
+  const auto rows = static_cast<std::int32_t>((height + pieces - 1) / pieces);
   std::vector<RowRange> out;
-  for (std::int32_t first = 0; first < desc.height; first += rows) out.push_back({first, std::min(rows, desc.height - first)});
+  for (std::int32_t first = begin; first < desc.height; first += rows) out.push_back({first, std::min(rows, desc.height - first)});
   return out;
 }
 
@@ -60,11 +62,12 @@ std::vector<VkBufferCopy> parts(const ImageDesc& desc, VkDeviceSize from, VkDevi
   return rows;
 }
 
-/// One image in flight: everything is recorded once, so that a run only copies pixels and submits.
-class Slot {
+/// One image in flight, or one window: everything is recorded once, so that a run only copies pixels and submits.
+class Slot final : public WindowSlot {
  public:
-  static Result<std::unique_ptr<Slot>> create(const std::shared_ptr<const Prepared>& prepared, const std::shared_ptr<Workers>& workers) {
-    std::unique_ptr<Slot> slot(new Slot(prepared, workers));
+  static Result<std::unique_ptr<Slot>> create(const std::shared_ptr<const Prepared>& prepared, const std::shared_ptr<Workers>& workers,
+                                              std::int32_t kept) {
+    std::unique_ptr<Slot> slot(new Slot(prepared, workers, kept));
     if (Status s = slot->allocate(); !s) return s.error();
     return slot;
   }
@@ -73,10 +76,7 @@ class Slot {
   [[nodiscard]] Status start(const ConstImageView& src) {
     for (Step& step : steps_) {
       if (step.uploads) workers_->copy(rows_of(src, *step.uploads), rows_of(staged_source(), *step.uploads));
-      if (Status s = step.commands->submit(); !s) {
-        for (const Step* begun = steps_.data(); begun != &step; ++begun) (void)begun->commands->wait();
-        return s;
-      }
+      if (Status s = submit(step); !s) return s;
     }
     return {};
   }
@@ -92,7 +92,48 @@ class Slot {
     return status;
   }
 
+  void put(const ConstImageView& rows, std::int32_t x, std::int32_t y) override {
+    workers_->copy(rows, crop(staged_source(), {x, y, rows.desc.width, rows.desc.height}));
+  }
+
+  [[nodiscard]] Status start(const WindowSlot* above, std::int32_t first) override {
+    if (above != nullptr) {
+      const Above from{static_cast<const Slot*>(above), first};
+      if (Status s = record_kept(from); !s) return s;
+      if (Status s = fetch_->submit(); !s) return s;
+    }
+    for (Step& step : steps_) {
+      if (Status s = submit(step); !s) {
+        if (above != nullptr) (void)fetch_->wait();
+        return s;
+      }
+    }
+    fetches_ = above != nullptr;
+    return {};
+  }
+
+  [[nodiscard]] Status wait() override {
+    Status status = fetches_ ? fetch_->wait() : Status();
+    for (const Step& step : steps_) {
+      const Status done = step.commands->wait();
+      if (status && !done) status = done;
+    }
+    return status;
+  }
+
+  void take(std::int32_t y, const ImageView& rows) const override {
+    const ConstImageView made = staged_result();
+    workers_->copy(crop(made, {0, y, made.desc.width, rows.desc.height}), rows);
+  }
+
  private:
+  /// Where the first rows of a window's source are.
+  struct Above {
+    const Slot* slot = nullptr;
+    std::int32_t first = 0;
+    bool operator==(const Above&) const = default;
+  };
+
   /// What is submitted at once: the upload of a piece of the source, which the host copies before, the download of one of the
   /// result, which the host copies after, and, behind the last upload, the blur.
   struct Step {
@@ -102,8 +143,8 @@ class Slot {
     std::unique_ptr<Commands> commands{};
   };
 
-  Slot(std::shared_ptr<const Prepared> prepared, std::shared_ptr<Workers> workers)
-      : prepared_(std::move(prepared)), workers_(std::move(workers)), staging_(prepared_->context()) {}
+  Slot(std::shared_ptr<const Prepared> prepared, std::shared_ptr<Workers> workers, std::int32_t kept)
+      : prepared_(std::move(prepared)), workers_(std::move(workers)), kept_(kept), staging_(prepared_->context()) {}
 
   [[nodiscard]] ImageView staged(const ImageDesc& desc, VkDeviceSize offset) const {
     return {desc, staging_.data(0) + offset, static_cast<std::ptrdiff_t>(own_row_bytes(*prepared_, desc))};
@@ -112,7 +153,8 @@ class Slot {
   [[nodiscard]] ConstImageView staged_result() const { return staged(prepared_->plan().dst, download_); }
 
   void divide_into_steps() {
-    for (const RowRange& piece : pieces_of(prepared_->plan().src)) steps_.push_back({.uploads = piece});
+    for (const RowRange& piece : pieces_of(prepared_->plan().src, kept_)) steps_.push_back({.uploads = piece});
+    if (steps_.empty()) steps_.emplace_back();  // all rows of a window are those of the one above
     steps_.back().blurs = true;
     for (const RowRange& piece : pieces_of(prepared_->plan().dst)) {
       if (steps_.back().downloads) steps_.emplace_back();
@@ -140,7 +182,33 @@ class Slot {
     for (Step& step : steps_) {
       if (Status s = record(step); !s) return s;
     }
+    if (kept_ == 0) return {};
+    Result<std::unique_ptr<Commands>> fetch = Commands::create(prepared_->context());
+    if (!fetch) return fetch.error();
+    fetch_ = std::move(*fetch);
     return {};
+  }
+
+  /// If it fails, none of the steps is under way any more.
+  [[nodiscard]] Status submit(const Step& step) {
+    Status status = step.commands->submit();
+    if (status) return status;
+    for (const Step* begun = steps_.data(); begun != &step; ++begun) (void)begun->commands->wait();
+    return status;
+  }
+
+  /// The rows that are on the device already. Windows mostly take turns with the same slots, so it is recorded a few times only.
+  [[nodiscard]] Status record_kept(const Above& above) {
+    if (above == above_) return {};
+    above_ = {};
+    const Status status = fetch_->record([&](VkCommandBuffer out) {
+      images_->record_begin(out);
+      full_barrier(*prepared_->context(), out);
+      images_->record_rows_from(out, *above.slot->images_, above.first, kept_);
+      full_barrier(*prepared_->context(), out);  // also for those who write to the other image next
+    });
+    if (status) above_ = above;
+    return status;
   }
 
   Status record(Step& step) {
@@ -149,7 +217,7 @@ class Slot {
     step.commands = std::move(*commands);
     const Context& context = *prepared_->context();
     return step.commands->record([&](VkCommandBuffer out) {
-      if (&step == steps_.data()) images_->record_begin(out);
+      if (&step == steps_.data() && kept_ == 0) images_->record_begin(out);
       if (step.uploads) images_->record_upload(out, staging_.buffer(0), 0, *step.uploads);
       if (step.blurs) {
         full_barrier(context, out);  // behind all uploads, those of other steps as well
@@ -163,10 +231,14 @@ class Slot {
 
   std::shared_ptr<const Prepared> prepared_;
   std::shared_ptr<Workers> workers_;
-  Arena staging_;  ///< one buffer: source, then destination
+  std::int32_t kept_;  ///< rows of the source that come from the window above
+  Arena staging_;      ///< one buffer: source, then destination
   VkDeviceSize download_ = 0;
   std::unique_ptr<DeviceImages> images_;
   std::unique_ptr<RecorderImpl> recorder_;
+  Above above_;  ///< that the next line fetches from
+  std::unique_ptr<Commands> fetch_;
+  bool fetches_ = false;     ///< since the last start
   std::vector<Step> steps_;  ///< last: what is under way is waited for before what it works on goes
 };
 
@@ -266,6 +338,23 @@ void DeviceImages::record_download(VkCommandBuffer commands, VkBuffer to, VkDevi
   }
   const VkBufferCopy copy = rows_of_buffer(own_row_bytes(*prepared_, desc), 0, offset, rows);
   vk.CmdCopyBuffer(commands, arena_.buffer(1), to, 1, &copy);
+}
+
+void DeviceImages::record_rows_from(VkCommandBuffer commands, const DeviceImages& other, std::int32_t first, std::int32_t count) const {
+  const DeviceFunctions& vk = prepared_->context()->vk();
+  const ImageDesc& desc = prepared_->plan().src;
+  if (prepared_->uses_images()) {
+    VkImageCopy copy{};
+    copy.srcSubresource = copy.dstSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+    copy.srcOffset = {0, first, 0};
+    copy.extent = {static_cast<std::uint32_t>(desc.width), static_cast<std::uint32_t>(count), 1};
+    vk.CmdCopyImage(commands, other.arena_.image(0), VK_IMAGE_LAYOUT_GENERAL, arena_.image(0), VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
+    return;
+  }
+  const VkDeviceSize theirs = own_row_bytes(*other.prepared_, other.prepared_->plan().src), own = own_row_bytes(*prepared_, desc);
+  const std::vector<VkBufferCopy> copies =
+      parts({desc.width, count, desc.format}, static_cast<VkDeviceSize>(first) * theirs, theirs, 0, own);
+  vk.CmdCopyBuffer(commands, other.arena_.buffer(0), arena_.buffer(0), static_cast<std::uint32_t>(copies.size()), copies.data());
 }
 
 Result<std::unique_ptr<Commands>> Commands::create(std::shared_ptr<const Context> context) {

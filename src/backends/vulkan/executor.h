@@ -36,6 +36,8 @@ class DeviceImages {
   /// would be at `offset`.
   void record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset, const RowRange& rows) const;
   void record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset, const RowRange& rows) const;
+  /// Rows of the source of an image that is as wide, from row `first` on, to the first ones of this source.
+  void record_rows_from(VkCommandBuffer commands, const DeviceImages& other, std::int32_t first, std::int32_t count) const;
   /// Makes images ready to be written; their contents are lost.
   void record_begin(VkCommandBuffer commands) const;
 

@@ -33,6 +33,7 @@ namespace mollify::vulkan {
   X(CmdBindPipeline)                       \
   X(CmdCopyBuffer)                         \
   X(CmdCopyBufferToImage)                  \
+  X(CmdCopyImage)                          \
   X(CmdCopyImageToBuffer)                  \
   X(CmdDispatch)                           \
   X(CmdPipelineBarrier)                    \
