@@ -1,5 +1,7 @@
 #include "image_blur.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <new>
@@ -153,7 +155,8 @@ Result<BlurOutcome> DeviceBlurrer::run(const ImageSpec& spec, const ConstImageVi
   return outcome_of(*plans);
 }
 
-Result<StripBlur> DeviceBlurrer::prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst, StripsFor /*purpose*/) {
+Result<std::unique_ptr<StripBlur>> DeviceBlurrer::prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                                                                 StripsFor /*purpose*/) {
   const Result<std::vector<Plan>> plans = planner_.plans(spec, src, dst);
   if (!plans) return plans.error();
   if (plans->size() > 1) return Error{ErrorCode::unsupported, "several blurs one after the other need the whole image at once", {}};
@@ -161,26 +164,30 @@ Result<StripBlur> DeviceBlurrer::prepare_strips(const ImageSpec& spec, const Ima
   if (!plan.halo) return Error{ErrorCode::unsupported, to_string(plan.algorithm) + " needs the whole image at once", {}};
   const Result<Executable> executable = device_.prepare(plan);
   if (!executable) return executable.error();
-  return StripBlur(*executable);
+  return std::unique_ptr<StripBlur>(std::make_unique<DeviceStrips>(*executable));
 }
 
-BlurOutcome StripBlur::outcome() const {
+BlurOutcome DeviceStrips::outcome() const {
   return outcome_of(executable_.plan());
 }
 
-bool StripBlur::reads_as(const StripBlur& other) const {
-  const Plan &one = executable_.plan(), &two = other.executable_.plan();
-  return one.algorithm == two.algorithm && one.halo == two.halo;
+std::string DeviceStrips::reading() const {
+  const Plan& plan = executable_.plan();
+  std::string text = to_string(plan.algorithm);
+  for (const Halo& halo : {plan.halo->x, plan.halo->y}) {
+    for (const HaloEdge& edge : {halo.before, halo.after}) text += fmt::format(" {}/{}+{}", edge.pixels, edge.block, edge.offset);
+  }
+  return text;
 }
 
-bool StripBlur::open_stream() {
+bool DeviceStrips::open_stream() {
   Result<Stream> stream = Stream::create(executable_);
   if (!stream) return false;
   stream_ = *std::move(stream);
   return true;
 }
 
-files::RowRange StripBlur::source_rows(files::RowRange rows) const {
+files::RowRange DeviceStrips::source_rows(files::RowRange rows) const {
   if (stream_) {
     const std::int32_t first = stream_->next_source_row();
     return {first + stream_->needed_source_rows(rows.begin), first + stream_->needed_source_rows(rows.end)};
@@ -195,7 +202,7 @@ files::RowRange StripBlur::source_rows(files::RowRange rows) const {
   return all;
 }
 
-std::int64_t StripBlur::most_source_rows(std::int64_t rows) const {
+std::int64_t DeviceStrips::most_source_rows(std::int64_t rows) const {
   if (stream_) return source_rows({0, static_cast<std::int32_t>(rows)}).count();  // the first strip, which has no rows above
   const Plan& plan = executable_.plan();
   // The first and the last rows of a wrapped image need each other.
@@ -204,12 +211,19 @@ std::int64_t StripBlur::most_source_rows(std::int64_t rows) const {
   return std::min<std::int64_t>(rows + before.pixels + before.block - 1 + after.pixels + after.block - 1, plan.src.height);
 }
 
-std::int64_t StripBlur::most_new_rows(std::int64_t rows) const {
+// A GPU's stream asks for the rows of several strips at once.
+std::int64_t DeviceStrips::most_new_rows(std::int64_t rows) const {
+  if (stream_ && is_on_gpu()) return most_source_rows(rows);
   const Plan& plan = executable_.plan();
   return std::min<std::int64_t>(rows + plan.halo->y.after.block, plan.src.height);
 }
 
-std::int64_t StripBlur::scratch_bytes(std::int64_t rows) const {
+// The first row needs two windows of a GPU, as one of them is blurred while the other is copied.
+std::int64_t DeviceStrips::rows_at_once() const {
+  return stream_ && is_on_gpu() ? most_source_rows(1) / 2 : 1;
+}
+
+std::int64_t DeviceStrips::scratch_bytes(std::int64_t rows) const {
   if (stream_) return stream_->memory_bytes(static_cast<std::int32_t>(rows));
   const Plan& plan = executable_.plan();
   // Intermediate images have a row for each block of the result's rows, and those of the halo.
@@ -218,7 +232,7 @@ std::int64_t StripBlur::scratch_bytes(std::int64_t rows) const {
   return plan.scratch_bytes - plan.intermediate_bytes + static_cast<std::int64_t>(intermediate * std::min(share, 1.0));
 }
 
-Status StripBlur::reserve(std::int32_t rows) {
+Status DeviceStrips::reserve(std::int32_t rows) {
   if (stream_) return {};
   Result<Workspace> workspace = executable_.make_workspace(PerAxis<std::int32_t>{executable_.plan().dst.width, rows});
   if (!workspace) return workspace.error();
@@ -226,7 +240,7 @@ Status StripBlur::reserve(std::int32_t rows) {
   return {};
 }
 
-Status StripBlur::run(const ConstWindow& src, const Window& dst) {
+Status DeviceStrips::run(const ConstWindow& src, const Window& dst) {
   if (stream_) return stream_->advance(src.pixels, dst.pixels);
   return executable_.run({&src, 1}, dst, *workspace_);
 }

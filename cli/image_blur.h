@@ -45,29 +45,52 @@ struct BlurOutcome {
 /// which need all rows of the halo each time.
 class StripBlur {
  public:
-  explicit StripBlur(const Executable& executable) : executable_(executable) {}
-
-  [[nodiscard]] BlurOutcome outcome() const;
-  /// Whether both need the same rows for each strip.
-  [[nodiscard]] bool reads_as(const StripBlur& other) const;
+  virtual ~StripBlur() = default;
+  [[nodiscard]] virtual BlurOutcome outcome() const = 0;
+  /// Two that say the same here need the same rows for each strip.
+  [[nodiscard]] virtual std::string reading() const = 0;
   /// From here on a stream makes the strips, which have to come from top to bottom. False where there is none for this blur.
-  [[nodiscard]] bool open_stream();
-  void close_stream() { stream_.reset(); }
-  [[nodiscard]] const Stream& stream() const { return *stream_; }
+  [[nodiscard]] virtual bool open_stream() = 0;
+  virtual void close_stream() = 0;
+  /// Null where it is in another process.
+  [[nodiscard]] virtual const Stream* stream() const { return nullptr; }
 
   /// The rows of the source that these rows of the result need: of a stream that has not begun, in addition to those before.
-  [[nodiscard]] files::RowRange source_rows(files::RowRange rows) const;
+  [[nodiscard]] virtual files::RowRange source_rows(files::RowRange rows) const = 0;
   /// How many these are at most, for so many rows of the result.
-  [[nodiscard]] std::int64_t most_source_rows(std::int64_t rows) const;
+  [[nodiscard]] virtual std::int64_t most_source_rows(std::int64_t rows) const = 0;
   /// How many of these the strips before it did not need, at most; of a stream.
-  [[nodiscard]] std::int64_t most_new_rows(std::int64_t rows) const;
+  [[nodiscard]] virtual std::int64_t most_new_rows(std::int64_t rows) const = 0;
+  /// Rows that a stream makes at once, whatever the strips. Others need no more of the source meanwhile.
+  [[nodiscard]] virtual std::int64_t rows_at_once() const = 0;
   /// Bytes that run() takes in addition to its source and its result, at most.
-  [[nodiscard]] std::int64_t scratch_bytes(std::int64_t rows) const;
+  [[nodiscard]] virtual std::int64_t scratch_bytes(std::int64_t rows) const = 0;
   /// To be called before run(), which makes strips of so many rows at most.
-  [[nodiscard]] Status reserve(std::int32_t rows);
-  [[nodiscard]] Status run(const ConstWindow& src, const Window& dst);
+  [[nodiscard]] virtual Status reserve(std::int32_t rows) = 0;
+  [[nodiscard]] virtual Status run(const ConstWindow& src, const Window& dst) = 0;
+};
+
+/// By a device of this process.
+class DeviceStrips final : public StripBlur {
+ public:
+  explicit DeviceStrips(const Executable& executable) : executable_(executable) {}
+
+  [[nodiscard]] BlurOutcome outcome() const override;
+  [[nodiscard]] std::string reading() const override;
+  [[nodiscard]] bool open_stream() override;
+  void close_stream() override { stream_.reset(); }
+  [[nodiscard]] const Stream* stream() const override { return stream_ ? &*stream_ : nullptr; }
+  [[nodiscard]] files::RowRange source_rows(files::RowRange rows) const override;
+  [[nodiscard]] std::int64_t most_source_rows(std::int64_t rows) const override;
+  [[nodiscard]] std::int64_t most_new_rows(std::int64_t rows) const override;
+  [[nodiscard]] std::int64_t rows_at_once() const override;
+  [[nodiscard]] std::int64_t scratch_bytes(std::int64_t rows) const override;
+  [[nodiscard]] Status reserve(std::int32_t rows) override;
+  [[nodiscard]] Status run(const ConstWindow& src, const Window& dst) override;
 
  private:
+  [[nodiscard]] bool is_on_gpu() const { return executable_.plan().device.backend != Backend::cpu; }
+
   Executable executable_;
   std::optional<Workspace> workspace_;  ///< of windows
   std::optional<Stream> stream_;
@@ -90,8 +113,8 @@ class ImageBlurrer {
   [[nodiscard]] virtual Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) = 0;
   [[nodiscard]] virtual Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) = 0;
   /// For images of which there are never more than some rows in memory.
-  [[nodiscard]] virtual Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
-                                                         StripsFor purpose) = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<StripBlur>> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                                                                          StripsFor purpose) = 0;
   /// Why the CPU blurs such images, although a GPU was asked for: "Vulkan has no such format". Unset: it does not.
   [[nodiscard]] virtual std::optional<std::string> reason_for_cpu(const ImageSpec& /*spec*/, const ImageDesc& /*src*/,
                                                                   const ImageDesc& /*dst*/) {
@@ -144,8 +167,8 @@ class DeviceBlurrer final : public ImageBlurrer {
   [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override;
   [[nodiscard]] Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
   [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override;
-  [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
-                                                 StripsFor purpose) override;
+  [[nodiscard]] Result<std::unique_ptr<StripBlur>> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                                                                  StripsFor purpose) override;
 
  private:
   Device device_;
@@ -170,8 +193,8 @@ class GpuBlurrer final : public ImageBlurrer {
   [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override {
     return blurrer_for(spec, src.desc, dst.desc).run(spec, src, dst);
   }
-  [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
-                                                 StripsFor purpose) override {
+  [[nodiscard]] Result<std::unique_ptr<StripBlur>> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                                                                  StripsFor purpose) override {
     return blurrer_for(spec, src, dst).prepare_strips(spec, src, dst, purpose);
   }
   [[nodiscard]] std::optional<std::string> reason_for_cpu(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;

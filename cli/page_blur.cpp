@@ -94,9 +94,9 @@ struct PageBlur::Request {
 /// Channels that go through the library together, and their places in the result.
 struct PageBlur::Part {
   ChannelGroup of_source;
-  std::vector<int> of_result;         ///< of the channels that are stored; -1: not in the result
-  Request request{};                  ///< set behind the others, which it follows from
-  std::optional<StripBlur> strips{};  ///< where the page is blurred in strips
+  std::vector<int> of_result;           ///< of the channels that are stored; -1: not in the result
+  Request request{};                    ///< set behind the others, which it follows from
+  std::unique_ptr<StripBlur> strips{};  ///< where the page is blurred in strips
 };
 
 PageBlur::PageBlur(std::string path, ImageBlurrer& blurrer, const BlurRequest& request, const files::PageWork& work, BlurReport& report)
@@ -154,9 +154,9 @@ void PageBlur::plan() {
 
 Status PageBlur::prepare_strips(StripsFor purpose) {
   for (Part& part : parts_) {
-    Result<StripBlur> strips = blurrer_.prepare_strips(part.request.spec, part.request.src, part.request.dst, purpose);
+    Result<std::unique_ptr<StripBlur>> strips = blurrer_.prepare_strips(part.request.spec, part.request.src, part.request.dst, purpose);
     if (!strips) return strips.error();
-    take(strips->outcome());
+    take((*strips)->outcome());
     part.strips = *std::move(strips);
   }
   return {};
@@ -166,14 +166,19 @@ Status PageBlur::prepare_strips(StripsFor purpose) {
 bool PageBlur::open_streams() {
   const auto is_kept = [](const files::Channel& channel) { return channel.role == ChannelRole::kept; };
   if (std::ranges::any_of(source_.channels, is_kept)) return false;
-  if (!std::ranges::all_of(parts_, [&](const Part& part) { return part.strips->reads_as(*parts_.front().strips); })) return false;
+  if (!std::ranges::all_of(parts_, [&](const Part& part) { return part.strips->reading() == parts_.front().strips->reading(); }))
+    return false;
   is_stream_ = std::ranges::all_of(parts_, [](Part& part) { return part.strips->open_stream(); });
   if (!is_stream_) close_streams();
   return is_stream_;
 }
 
 const Stream& PageBlur::stream() const {
-  return parts_.front().strips->stream();
+  return *parts_.front().strips->stream();
+}
+
+std::int64_t PageBlur::rows_at_once() const {
+  return is_stream_ ? parts_.front().strips->rows_at_once() : 1;
 }
 
 void PageBlur::close_streams() {

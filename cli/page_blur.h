@@ -36,10 +36,12 @@ class PageBlur {
   bool open_streams();
   /// Whether strips need only the rows of the source that those before them did not need.
   [[nodiscard]] bool is_stream() const { return is_stream_; }
-  /// How far it is, where it is one. All parts of the page are as far as each other.
+  /// How far it is, where it is one of this process. All parts of the page are as far as each other.
   [[nodiscard]] const Stream& stream() const;
   /// From here on strips are windows, which take longer. They need less memory where strips are low.
   void close_streams();
+  /// Rows that a stream makes at once: lower strips wait for each other.
+  [[nodiscard]] std::int64_t rows_at_once() const;
   /// The rows of the source that these rows of the result need.
   [[nodiscard]] files::RowRange source_rows(files::RowRange rows) const;
   /// How many these are at most, for so many rows of the result.

@@ -20,7 +20,9 @@ using files::RowRange;
 std::int64_t rows_that_suffice(const PageBlur& blur) {
   constexpr std::int64_t kWindowBytes = std::int64_t{32} << 20, kStreamBytes = std::int64_t{1} << 20, kHalos = 8;
   const std::int64_t row_bytes = std::max<std::int64_t>(blur.source().row_bytes(), 1);
-  if (blur.is_stream()) return std::max<std::int64_t>(kStreamBytes / row_bytes, blur.source().tile_height);
+  if (blur.is_stream()) {
+    return std::max({kStreamBytes / row_bytes, std::int64_t{blur.source().tile_height}, blur.rows_at_once()});
+  }
   return std::max(kHalos * (blur.most_source_rows(1) - 1), kWindowBytes / row_bytes);
 }
 

@@ -69,12 +69,13 @@ Result<BlurOutcome> AutoBlurrer::run(const ImageSpec& spec, const ConstImageView
   return result;
 }
 
-Result<StripBlur> AutoBlurrer::prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst, StripsFor purpose) {
+Result<std::unique_ptr<StripBlur>> AutoBlurrer::prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                                                               StripsFor purpose) {
   const DeviceChoice choice = purpose == StripsFor::memory
-                                  ? DeviceChoice{kCpuDevice, "auto: cpu, since images that do not fit into memory are blurred there only"}
+                                  ? DeviceChoice{kCpuDevice, "auto: cpu, since images that do not fit into memory are blurred there"}
                                   : choose(spec, src, dst);
   if (choice.device != kCpuDevice) return Error{ErrorCode::unsupported, "a GPU blurs whole images", {}};
-  Result<StripBlur> strips = cpu_.prepare_strips(spec, src, dst, purpose);
+  Result<std::unique_ptr<StripBlur>> strips = cpu_.prepare_strips(spec, src, dst, purpose);
   if (strips) keep(choice);
   return strips;
 }

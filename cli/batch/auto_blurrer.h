@@ -30,8 +30,8 @@ class AutoBlurrer final : public ImageBlurrer {
   [[nodiscard]] Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
   [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override;
   /// By the CPU. For speed they are refused where the GPU is faster still.
-  [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
-                                                 StripsFor purpose) override;
+  [[nodiscard]] Result<std::unique_ptr<StripBlur>> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                                                                  StripsFor purpose) override;
   [[nodiscard]] std::vector<DeviceChoice> take_choices() override;
 
  private:

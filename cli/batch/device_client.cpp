@@ -12,6 +12,7 @@
 
 #include "args.h"
 #include "batch/device_messages.h"
+#include "batch/strip_client.h"
 
 namespace mollify::cli {
 
@@ -71,9 +72,10 @@ Result<BlurOutcome> DeviceClient::run(const ImageSpec& spec, const ConstImageVie
   return outcome_of(answer);
 }
 
-Result<StripBlur> DeviceClient::prepare_strips(const ImageSpec& /*spec*/, const ImageDesc& /*src*/, const ImageDesc& /*dst*/,
-                                               StripsFor /*purpose*/) {
-  return Error{ErrorCode::unsupported, "a GPU blurs no images that do not fit into memory; --device cpu does", {}};
+Result<std::unique_ptr<StripBlur>> DeviceClient::prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                                                                StripsFor purpose) {
+  if (purpose == StripsFor::speed) return Error{ErrorCode::unsupported, "a GPU blurs whole images faster", {}};
+  return StripClient::prepare(*this, spec, src, dst);
 }
 
 DeviceChoice DeviceClient::choose(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst, double cpu_seconds) {

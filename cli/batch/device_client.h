@@ -28,24 +28,27 @@ class DeviceClient final : public ImageBlurrer {
   [[nodiscard]] Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
   /// Both images lie in memory of allocate().
   [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override;
-  /// GPUs have whole images only so far.
-  [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
-                                                 StripsFor purpose) override;
+  /// Of images that do not fit into memory. A GPU blurs others as a whole.
+  [[nodiscard]] Result<std::unique_ptr<StripBlur>> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                                                                  StripsFor purpose) override;
   /// Where such an image is blurred first, of an owner that chooses; the CPU takes `cpu_seconds` by its plans.
   [[nodiscard]] DeviceChoice choose(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst, double cpu_seconds);
+
+  /// Where the owner finds pixels of allocate().
+  struct Place {
+    int descriptor = -1;
+    std::int64_t offset = 0;
+  };
+  [[nodiscard]] Place place_of(const void* pixels) const;
+  /// Waits for the answer.
+  [[nodiscard]] Json ask(const Json& question, std::span<const int> descriptors);
 
  private:
   struct Block {
     Descriptor file;
     std::int64_t bytes = 0;
   };
-  struct Place {
-    int descriptor = -1;
-    std::int64_t offset = 0;
-  };
-  [[nodiscard]] Place place_of(const void* pixels) const;
   void free(std::uint8_t* pixels);
-  [[nodiscard]] Json ask(const Json& question, std::span<const int> descriptors);
 
   Wire owner_;
   int threads_;

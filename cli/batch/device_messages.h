@@ -19,8 +19,25 @@ struct SharedImage {
 inline constexpr const char* kErrorKey = "error";
 /// Questions for a plan have their specification here.
 inline constexpr const char* kPlanKey = "plan";
-/// And those for a device here. The others are for a blur.
+/// Those for a device here.
 inline constexpr const char* kChooseKey = "choose";
+/// And those about a blur in strips here, a StripQuestion. The others are for the blur of an image.
+inline constexpr const char* kStripsKey = "strips";
+
+/// Functions of StripBlur, but for the first and the last.
+enum class StripQuestion : std::uint8_t {
+  prepare,
+  open_stream,
+  close_stream,
+  source_rows,
+  most_source_rows,
+  most_new_rows,
+  rows_at_once,
+  scratch_bytes,
+  reserve,
+  run,
+  end,
+};
 
 [[nodiscard]] Json to_json(const ImageDesc& desc);
 [[nodiscard]] Json to_json(const SharedImage& image);

@@ -1,8 +1,6 @@
 #include "batch/device_owner.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -17,41 +15,11 @@
 
 #include "auto_device.h"
 #include "batch/device_messages.h"
+#include "batch/mapped.h"
+#include "batch/strip_service.h"
 
 namespace mollify::cli {
 namespace {
-
-/// A block of a worker's memory, mapped into this process.
-class Mapped {
- public:
-  Mapped(const Descriptor& file, int protection) {
-    struct stat status {};
-    const int seals = ::fcntl(file.get(), F_GET_SEALS);
-    const bool keeps_size = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
-    if (!keeps_size || ::fstat(file.get(), &status) != 0 || status.st_size <= 0) throw std::invalid_argument("no shared memory");
-    bytes_ = status.st_size;
-    void* memory = ::mmap(nullptr, static_cast<std::size_t>(bytes_), protection, MAP_SHARED, file.get(), 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    begin_ = static_cast<std::uint8_t*>(memory);
-  }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
-  ~Mapped() { ::munmap(begin_, static_cast<std::size_t>(bytes_)); }
-
-  /// What a worker says of its memory is checked: a codec may have destroyed the worker's own.
-  [[nodiscard]] ImageView view(const SharedImage& image) const {
-    const auto [desc, row_bytes, offset] = image;
-    const bool has_size = desc.width > 0 && desc.height > 0 && offset >= 0 && offset < bytes_;
-    const bool fits =
-        has_size && row_bytes >= std::int64_t{desc.width} * info(desc.format).pixel_bytes() && row_bytes <= (bytes_ - offset) / desc.height;
-    if (!fits) throw std::invalid_argument("an image that does not fit into its memory");
-    return {desc, begin_ + offset, row_bytes};
-  }
-
- private:
-  std::uint8_t* begin_ = nullptr;
-  std::int64_t bytes_ = 0;
-};
 
 #ifdef MOLLIFY_TEST_HOOKS
 // MOLLIFY_TEST_OWNER=31: images of that width crash the process. Tests have no driver that does so for ever.
@@ -60,6 +28,20 @@ void crash_as_asked(const ImageDesc& desc) {
   if (width != nullptr && std::atoi(width) == desc.width) std::raise(SIGSEGV);
 }
 #endif
+
+// One image is copied while another is blurred. More at once would only take memory of the GPU.
+using Turns = std::counting_semaphore<2>;
+
+class Turn {
+ public:
+  explicit Turn(Turns& turns) : turns_(turns) { turns_.acquire(); }
+  ~Turn() { turns_.release(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Turns& turns_;
+};
 
 class DeviceOwner {
  public:
@@ -73,11 +55,12 @@ class DeviceOwner {
   }
 
   void serve(Wire& worker) {
+    StripService strips;
     while (true) {
       std::vector<Descriptor> blocks;
       const std::optional<Json> question = worker.receive(&blocks);
       if (!question) return;
-      const Json answer = answer_to(*question, blocks);
+      const Json answer = answer_to(*question, blocks, strips);
       worker.send(answer);  // where it has ended meanwhile, its end comes next
       const bool is_lost = answer.contains(kErrorKey) && error_of(answer[kErrorKey]).code == ErrorCode::device_lost;
       if (is_lost) std::_Exit(1);  // a new process opens the device anew
@@ -85,15 +68,21 @@ class DeviceOwner {
   }
 
  private:
-  Json answer_to(const Json& question, const std::vector<Descriptor>& blocks) {
+  Json answer_to(const Json& question, const std::vector<Descriptor>& blocks, StripService& strips) {
     try {
       if (question.contains(kChooseKey)) return choose(question);
+      if (question.contains(kStripsKey)) return answer_of_strips(question, blocks, strips);
       return question.contains(kPlanKey) ? plan(question) : run(question, blocks);
     } catch (const std::bad_alloc&) {
       return {{kErrorKey, to_json(Error{ErrorCode::out_of_memory, "not enough memory", {}})}};
     } catch (const std::exception& error) {
       return {{kErrorKey, to_json(Error{ErrorCode::internal, error.what(), {}})}};
     }
+  }
+
+  Json answer_of_strips(const Json& question, const std::vector<Descriptor>& blocks, StripService& strips) {
+    const Turn turn(running_);
+    return strips.answer(question, blocks, blurrer());
   }
 
   static Json answer_of(const Result<BlurOutcome>& outcome) {
@@ -147,10 +136,8 @@ class DeviceOwner {
 #ifdef MOLLIFY_TEST_HOOKS
     crash_as_asked(src.desc);
 #endif
-    running_.acquire();
-    const Result<BlurOutcome> outcome = blurrer().run(image_spec_of(question["spec"]), src, dst);
-    running_.release();
-    return answer_of(outcome);
+    const Turn turn(running_);
+    return answer_of(blurrer().run(image_spec_of(question["spec"]), src, dst));
   }
 
   Wire& batch_;
@@ -158,8 +145,7 @@ class DeviceOwner {
   std::mutex choosing_;
   std::optional<AutoDevice> devices_;  ///< from which it chooses
   std::optional<DeviceBlurrer> blurrer_;
-  // One image is copied while another is blurred. More at once would only take memory of the GPU.
-  std::counting_semaphore<2> running_{2};
+  Turns running_{2};
 };
 
 }  // namespace

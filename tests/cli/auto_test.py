@@ -245,7 +245,7 @@ class GpuTest(PictureTest):
         self.set_seconds_for_predicted(1e9)
         pixels, said = self.blur_as("auto", MOLLIFY_TEST_STRIP_ROWS="7")
         self.assertEqual(said["device"], "cpu")
-        self.assertIn("auto: cpu, since images that do not fit into memory are blurred there only", said["messages"])
+        self.assertIn("auto: cpu, since images that do not fit into memory are blurred there", said["messages"])
         self.assertEqual(pixels, self.blur_as("cpu")[0])
 
     def test_large_pictures_are_streamed_for_speed_on_the_cpu_only(self):
