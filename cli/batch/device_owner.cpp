@@ -81,6 +81,9 @@ class DeviceOwner {
   }
 
   Json answer_of_strips(const Json& question, const std::vector<Descriptor>& blocks, StripService& strips) {
+#ifdef MOLLIFY_TEST_HOOKS
+    if (question.contains("dst") && question["dst"].contains("image")) crash_as_asked(shared_image_of(question["dst"]["image"]).desc);
+#endif
     const Turn turn(running_);
     return strips.answer(question, blocks, blurrer());
   }
