@@ -1,6 +1,8 @@
 #include "files/tiff_encoder.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 
 #include "files/memory_limit.h"
@@ -8,15 +10,27 @@
 namespace mollify::files::tiff {
 
 PageEncoder::PageEncoder(ByteSink& sink, const Page& page, const PageLayout& layout, bool big_endian, const WriteOptions& options)
-    : page_(page), layout_(layout), library_(sink, big_endian) {
-  set_up(options);
+    : sink_(sink), page_(page), layout_(layout), library_(sink, big_endian), is_direct_(writes_directly(big_endian)) {
   strile_bytes_ = layout.strile_row_bytes() * layout.strile_rows;
+  if (is_direct_) return;
+  set_up(options);
   const std::int64_t band_bytes = strile_bytes_ * across() * layout.planes();
   MemoryLimit(options.memory_bytes).take(band_bytes, layout.tiled ? "a row of tiles" : "a strip");
   band_.resize(static_cast<std::size_t>(band_bytes));
 }
 
 void PageEncoder::write(std::int32_t count, const std::uint8_t* from, std::ptrdiff_t row_bytes) {
+  if (is_direct_) {
+    while (count > 0) {
+      const std::int64_t left = layout_.strile_rows - row_ % layout_.strile_rows;
+      const auto rows = static_cast<std::int32_t>(std::min<std::int64_t>(count, left));
+      write_directly(rows, from, row_bytes);
+      row_ += rows;
+      count -= rows;
+      from += rows * row_bytes;
+    }
+    return;
+  }
   for (std::int32_t i = 0; i < count; ++i, from += row_bytes) {
     gather(from);
     ++row_;
@@ -24,7 +38,41 @@ void PageEncoder::write(std::int32_t count, const std::uint8_t* from, std::ptrdi
   }
 }
 
+// Whether a tile holds the pixels as the page does.
+bool PageEncoder::writes_directly(bool big_endian) const {
+  const bool is_packed = layout_.sample.bits == 8 * bytes_of(layout_.type) && !layout_.reverses_bits;
+  const bool is_in_order = bytes_of(layout_.type) == 1 || big_endian == (std::endian::native == std::endian::big);
+  return layout_.compression == COMPRESSION_NONE && layout_.tiled && !layout_.planar && is_packed && is_in_order &&
+         layout_.photometric != PHOTOMETRIC_CIELAB;
+}
+
+void PageEncoder::write_directly(std::int32_t count, const std::uint8_t* from, std::ptrdiff_t row_bytes) {
+  const std::int64_t tile_row = layout_.strile_row_bytes(), pixel = static_cast<std::int64_t>(page_.pixel_bytes());
+  if (row_ % layout_.strile_rows == 0) {
+    const std::int64_t begin = sink_.size();
+    for (std::int64_t tile = 0; tile < across(); ++tile) {
+      direct_.offsets.push_back(static_cast<std::uint64_t>(begin + tile * strile_bytes_));
+      direct_.counts.push_back(static_cast<std::uint64_t>(strile_bytes_));
+    }
+    constexpr std::array<std::uint8_t, 1> kLast{};
+    sink_.write_at(begin + across() * strile_bytes_ - 1, kLast);  // what is never written is 0
+  }
+  band_.resize(static_cast<std::size_t>(count * tile_row));
+  for (std::int64_t tile = 0; tile < across(); ++tile) {
+    const std::int64_t x = tile * layout_.strile_width;
+    const std::int64_t bytes = std::min<std::int64_t>(layout_.strile_width, page_.width - x) * pixel;
+    for (std::int32_t y = 0; y < count; ++y) {
+      std::uint8_t* to = band_.data() + y * tile_row;
+      std::memcpy(to, from + y * row_bytes + x * pixel, static_cast<std::size_t>(bytes));
+      std::memset(to + bytes, 0, static_cast<std::size_t>(tile_row - bytes));
+    }
+    const std::uint64_t place = direct_.offsets[direct_.offsets.size() - static_cast<std::size_t>(across() - tile)];
+    sink_.write_at(static_cast<std::int64_t>(place) + row_ % layout_.strile_rows * tile_row, band_);
+  }
+}
+
 PageEncoder::Places PageEncoder::places() const {
+  if (is_direct_) return direct_;
   TIFF* handle = library_.handle();
   const std::uint32_t striles = layout_.tiled ? TIFFNumberOfTiles(handle) : TIFFNumberOfStrips(handle);
   Places places;

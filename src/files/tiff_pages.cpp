@@ -274,7 +274,7 @@ std::int64_t Layout::widest_strile_row_bytes() const {
 }
 
 bool Layout::reads_directly() const {
-  return compression == COMPRESSION_NONE && !tiled && !packs_blocks && !has_small_planes();
+  return compression == COMPRESSION_NONE && (!tiled || view == View::directory) && !packs_blocks && !has_small_planes();
 }
 
 Inventory take_inventory(const StructureReader& file, std::int64_t memory_bytes, Messages& messages) {

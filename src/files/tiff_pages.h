@@ -63,7 +63,7 @@ struct Layout {
   /// Of a strip or a tile as libtiff decodes it.
   [[nodiscard]] std::int64_t strile_row_bytes(int plane = 0) const;
   [[nodiscard]] std::int64_t widest_strile_row_bytes() const;
-  /// Strips without compression are read without libtiff, which would hold whole strips.
+  /// Strips and tiles without compression are read without libtiff, which would hold whole ones.
   [[nodiscard]] bool reads_directly() const;
 };
 

@@ -20,8 +20,8 @@ using namespace tiff;
 std::int64_t rows_of_band(const PageOfFile& page) {
   constexpr std::int64_t kBytes = 1 << 20;
   const Layout& layout = page.layout;
-  const std::int64_t rows =
-      layout.reads_directly() ? kBytes / std::max<std::int64_t>(1, layout.widest_strile_row_bytes()) : std::int64_t{layout.strile_rows};
+  const std::int64_t row_bytes = layout.tiled ? layout.stored_pixel_bytes() * page.page.width : layout.widest_strile_row_bytes();
+  const std::int64_t rows = layout.reads_directly() ? kBytes / std::max<std::int64_t>(1, row_bytes) : std::int64_t{layout.strile_rows};
   return std::clamp<std::int64_t>(rows, 1, page.page.height);
 }
 
@@ -193,34 +193,39 @@ class PageDecoder {
     rows_ = rows;
     row_bytes_ = row_bytes;
     for (int plane = 0; plane < layout_.planes(); ++plane) {
-      if (layout_.reads_directly()) {
-        load_direct(plane);
-        continue;
+      for (std::int64_t x = 0; x < page_.width; x += layout_.strile_width) {
+        layout_.reads_directly() ? load_direct(x, plane) : load_strile(x, plane);
       }
-      for (std::int64_t x = 0; x < page_.width; x += layout_.strile_width) load_strile(x, plane);
     }
   }
 
-  void load_direct(int plane) {
+  void load_direct(std::int64_t x, int plane) {
     const std::int64_t row = layout_.strile_row_bytes(plane), bytes = band_count_ * row;
     std::int64_t offset = 0;
     if (layout_.plane_offset) {
       offset = *layout_.plane_offset + band_begin_ * row;
     } else {
-      const std::uint32_t strip = strile_at(0, band_begin_, plane);
-      if (is_left_out(strip, plane)) return fill(0, page_.width, plane);
+      const std::uint32_t strip = strile_at(x, band_begin_, plane);
+      if (is_left_out(strip, plane)) return fill(x, std::min<std::int64_t>(layout_.strile_width, page_.width - x), plane);
+      if (layout_.tiled) require_whole_tile(strip, plane);
       const Substitute* const shown = substitute(plane);
       const auto begin =
           static_cast<std::int64_t>(TIFFGetStrileOffset(handle(plane), strip)) - (shown == nullptr ? 0 : shown->source.shift());
       offset = begin + layout_.plane_shift + band_begin_ % layout_.strile_rows * row;
     }
-    strile_ = read_exactly(source_, offset, bytes);
+    strile_.resize(static_cast<std::size_t>(bytes));
+    if (source_.read_at(offset, strile_) != strile_.size()) throw FileError("is cut off");
     if (layout_.reverses_bits) TIFFReverseBits(strile_.data(), static_cast<tmsize_t>(bytes));
     const int bits = layout_.view == View::bytes ? 8 : layout_.sample_of_plane(plane).bits;
     const int unit = bits % 8 == 0 ? bits / 8 : 1;
     for (std::int64_t i = 0; swaps_ && unit > 1 && i + unit <= bytes; i += unit)
       std::reverse(strile_.data() + i, strile_.data() + i + unit);
-    place_strile(0, plane);
+    place_strile(x, plane);
+  }
+
+  void require_whole_tile(std::uint32_t tile, int plane) const {
+    const auto stored = static_cast<std::int64_t>(TIFFGetStrileByteCount(handle(plane), tile));
+    if (stored < layout_.strile_rows * layout_.strile_row_bytes(plane)) throw FileError("is damaged: a strip or tile is too short");
   }
 
   // Strips and tiles without a place and without bytes are those that a sparse file leaves out.
