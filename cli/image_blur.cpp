@@ -226,6 +226,12 @@ std::int64_t DeviceStrips::rows_at_once() const {
 std::int64_t DeviceStrips::scratch_bytes(std::int64_t rows) const {
   if (stream_) return stream_->memory_bytes(static_cast<std::int32_t>(rows));
   const Plan& plan = executable_.plan();
+  if (is_on_gpu()) {  // the image of a window lies on the device and in memory that the host sees
+    const std::int64_t source_rows = most_source_rows(rows);
+    const double part = std::min(1.0, static_cast<double>(source_rows) / plan.src.height);
+    return 2 * (source_rows * plan.src.row_payload_bytes() + rows * plan.dst.row_payload_bytes()) +
+           static_cast<std::int64_t>(part * static_cast<double>(plan.intermediate_bytes));
+  }
   // Intermediate images have a row for each block of the result's rows, and those of the halo.
   const double share = static_cast<double>(most_source_rows(rows) + plan.halo->y.before.block) / plan.dst.height;
   const auto intermediate = static_cast<double>(plan.intermediate_bytes);

@@ -51,7 +51,9 @@ class GpuStreamTest(unittest.TestCase):
 
     def test_what_does_not_fit_is_streamed(self):
         tool.write(self.image, RANDOM.integers(0, 256, (4000, 3000, 3), dtype=np.uint8))
-        self.assertEqual(self.blur("--gaussian", 2, "--memory", "64M"), self.blur("--gaussian", 2))
+        whole = self.blur("--gaussian", 2)
+        for memory in ("128M", "48M"):  # the second is too little for the windows of a stream: these are made one by one
+            self.assertEqual(self.blur("--gaussian", 2, "--memory", memory), whole, memory)
 
     def test_an_owner_that_ends_fails_the_file(self):
         tool.write(self.image, RANDOM.integers(0, 256, (701, 60, 3), dtype=np.uint8))
