@@ -13,17 +13,23 @@
 namespace mollify::test {
 namespace {
 
-class EveryGpuAlgorithmOnAStream : public testing::TestWithParam<std::string_view> {};
+struct OnAStream {
+  std::string_view algorithm;
+  int cases = 3;
+};
+
+class EveryGpuAlgorithmOnAStream : public testing::TestWithParam<OnAStream> {};
 
 TEST_P(EveryGpuAlgorithmOnAStream, HasTheBitsOfTheWhole) {
-  expect_same_bits_in_strips(GetParam(), {gpu()}, 8);
+  expect_same_bits_in_strips(GetParam().algorithm, {gpu()}, GetParam().cases);
 }
 
+/// Drivers that run on the processor take a minute for a large matrix.
 INSTANTIATE_TEST_SUITE_P(VulkanStreams, EveryGpuAlgorithmOnAStream,
-                         testing::Values("sep.fused", "box.any", "nxn.direct", "gauss.decimate", "sep.shared", "box.scan",
-                                         "gauss.recursive"),
+                         testing::Values(OnAStream{"sep.fused"}, OnAStream{"box.any"}, OnAStream{"nxn.direct", 1},
+                                         OnAStream{"gauss.decimate"}),
                          [](const auto& tested) {
-                           std::string name(tested.param);
+                           std::string name(tested.param.algorithm);
                            std::ranges::replace(name, '.', '_');
                            return name;
                          });
