@@ -71,10 +71,16 @@ Rect rows_of(const mollify::ImageDesc& desc, std::int32_t first, std::int32_t ro
   return {0, first, desc.width, rows};
 }
 
+mollify::PlanOptions options_of(const mollify::cases::Case& c) {
+  mollify::PlanOptions options;
+  if (!c.algorithm.id.empty()) options.algorithm = c.algorithm;
+  return options;
+}
+
 class Comparison {
  public:
   Comparison(const mollify::Device& device, const mollify::cases::Case& c)
-      : plan_(must(mollify::make_plan(c.spec, c.src, c.dst, device.info(), {c.algorithm, mollify::Overlap::none}))),
+      : plan_(must(mollify::make_plan(c.spec, c.src, c.dst, device.info(), options_of(c)))),
         executable_(must(device.prepare(plan_))),
         src_(must(Image::create(c.src))),
         whole_(must(Image::create(c.dst))),
