@@ -17,13 +17,13 @@ namespace mollify {
 /// caller may use the memory of a strip again as soon as advance() has returned. So another thread can read the next strip of the source
 /// meanwhile, and a third one can write the last strip of the destination. Only one thread may use a stream at a time.
 ///
-/// On a GPU it makes windows of some megabytes, whatever the strips: rows become ready many at a time, and up to two windows later than on a
-/// CPU. Then the source of the next rows is on the device already, and their blur is under way. Nothing crosses the bus twice.
+/// On a GPU it makes windows of some megabytes, whatever the strips: rows become ready many at a time, and up to two windows later than on
+/// a CPU. Then the source of the next rows is on the device already, and their blur is under way. Nothing crosses the bus twice.
 class Stream {
  public:
-  /// A stream of one image. It allocates scratch memory that grows with the width of the image, and on a GPU that of a few windows. Fails with ErrorCode::out_of_memory, and
-  /// with ErrorCode::unsupported if the plan cannot run on windows, or if its border wraps down the image: then the first rows of the
-  /// destination need the last ones of the source.
+  /// A stream of one image. It allocates scratch memory that grows with the width of the image, and on a GPU that of a few windows. Fails
+  /// with ErrorCode::out_of_memory, and with ErrorCode::unsupported if the plan cannot run on windows, or if its border wraps down the
+  /// image: then the first rows of the destination need the last ones of the source.
   [[nodiscard]] static Result<Stream> create(const Executable& executable);
   /// Moves the stream. The one moved from can only be destroyed or assigned to.
   Stream(Stream&&) noexcept;
