@@ -74,7 +74,7 @@ Result<BlurOutcome> DeviceClient::run(const ImageSpec& spec, const ConstImageVie
 
 Result<std::unique_ptr<StripBlur>> DeviceClient::prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
                                                                 StripsFor purpose) {
-  if (purpose == StripsFor::speed) return Error{ErrorCode::unsupported, "a GPU blurs whole images faster", {}};
+  if (purpose == StripsFor::speed) return Error{ErrorCode::unsupported, "a GPU streams only what does not fit into memory", {}};
   return StripClient::prepare(*this, spec, src, dst);
 }
 

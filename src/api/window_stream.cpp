@@ -44,8 +44,8 @@ struct Shape {
   }
 };
 
-/// Windows of about so many bytes are transferred and blurred in less time than the host takes to copy their rows. Those of small images
-/// are smaller, so that the first rows of the result are ready before the last ones of the source are there.
+/// What the larger image of a window has at least: as much as a piece that travels by itself. Windows of small images are smaller, so that
+/// the first rows of the result are ready before the last ones of the source are there.
 std::int64_t bytes_of_windows(const Plan& plan) {
   constexpr std::int64_t kMostBytes = 8 << 20, kWindows = 16;
   return std::min(std::max(plan.src.payload_bytes(), plan.dst.payload_bytes()) / kWindows, kMostBytes);
