@@ -21,6 +21,7 @@ constexpr std::string_view kKernel = "box_column_sums";
 std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cpu::BoxWindow& y) {
   const FormatInfo& source = info(p.src.format);
   if (!source.is_unorm()) return "integer sums need an integer format";
+  if (info(p.dst.format).is_wide()) return "integer sums become no " + std::string(info(p.dst.format).name);
   if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
     return "integer sums cannot handle alpha or transfer functions";
   }
@@ -88,7 +89,8 @@ Result<Proposal> propose(const Problem& p) {
     constexpr double kRoundings = 5.0;
     return colour_gain(p.spec) * kRoundings * unit_roundoff(pixels) + colour_error(p.spec, pixels);
   };
-  const bool wide_pixels = !integer && error(Accumulator::f32) > p.allowed_error;
+  const bool is_wide = info(p.src.format).is_wide() || info(p.dst.format).is_wide();
+  const bool wide_pixels = !integer && (is_wide || error(Accumulator::f32) > p.allowed_error);
   const int channels = info(p.src.format).channels;
 
   Proposal out;
@@ -129,6 +131,7 @@ Result<Proposal> propose(const Problem& p) {
 constinit const Algorithm kBoxAny = {.info = {"box.any", "exact box of any radius at nearly constant cost",
                                               "van Herk 1992, Gil and Werman 1993; this project", kBoxAnyOptions},
                                      .propose = propose,
-                                     .takes_strides = true};
+                                     .takes_strides = true,
+                                     .takes_wide = true};
 
 }  // namespace mollify

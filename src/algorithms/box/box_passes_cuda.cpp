@@ -105,8 +105,8 @@ Result<Proposal> propose_box_passes_cuda(const Problem& p) {
       pass_of("box_columns", {p.dst.width, p.dst.height}, y, is_wide, is_exact ? 1.0 : 1.0 / y.length(), is_exact ? pixels : 0.0, rows);
   down.source = intermediate(0);
   down.outside_gain = is_exact ? x.length() : 1.0;
-  along.extent = {extent->x, {}};
-  down.extent = {{}, extent->y};
+  along.extent = {extent->x, {0.0, 0.0}};
+  down.extent = {{0.0, 0.0}, extent->y};
 
   Proposal out;
   out.error = is_exact ? 0.0 : error_of(p, x, y, is_wide);

@@ -154,7 +154,7 @@ class Slot final : public WindowSlot {
   Memory scratch_;
   std::int32_t kept_;  ///< rows of the source that come from the window above
   StreamEvent source_is_there_;
-  Stream stream_;  ///< last: what is under way is waited for before what it works on goes
+  OwnStream stream_;  ///< last: what is under way is waited for before what it works on goes
 };
 
 using CudaExecutable = GpuExecutable<Slot, Prepared>;

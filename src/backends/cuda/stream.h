@@ -9,17 +9,17 @@
 namespace mollify::cuda {
 
 /// What is under way is waited for before the stream goes.
-class Stream {
+class OwnStream {
  public:
-  explicit Stream(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
-  ~Stream() {
+  explicit OwnStream(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
+  ~OwnStream() {
     if (stream_ == nullptr) return;
     const Current current(*context_);
     context_->cu().StreamSynchronize(stream_);
     context_->cu().StreamDestroy(stream_);
   }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
 
   [[nodiscard]] Status open() {
     const Current current(*context_);
@@ -55,12 +55,12 @@ class StreamEvent {
     return status_of(context_->cu().EventCreate(&event_, CU_EVENT_DISABLE_TIMING), "making an event");
   }
   /// Here is what was enqueued so far.
-  [[nodiscard]] Status record(const Stream& stream) const {
+  [[nodiscard]] Status record(const OwnStream& stream) const {
     const Current current(*context_);
     return status_of(context_->cu().EventRecord(event_, stream.get()), "marking a place in a stream");
   }
   /// What comes next in the stream runs behind this place.
-  [[nodiscard]] Status precede(const Stream& stream) const {
+  [[nodiscard]] Status precede(const OwnStream& stream) const {
     const Current current(*context_);
     return status_of(context_->cu().StreamWaitEvent(stream.get(), event_, 0), "waiting for another stream");
   }

@@ -57,7 +57,7 @@ class Stopwatch {
   std::unique_ptr<Gate> gate_;
   std::vector<CUevent> events_;
   std::size_t marks_ = 0;
-  Stream stream_;  ///< last: what is under way is waited for before what it works on goes
+  OwnStream stream_;  ///< last: what is under way is waited for before what it works on goes
 };
 
 /// The memory on the device that a DeviceTimer of this plan takes, about, for batches of so many images.
