@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "api/window_plans.h"
 #include "backends/cuda/kernels/box_any_shape.h"
 #include "backends/cuda/kernels/box_division.h"
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
@@ -113,6 +114,18 @@ TEST(CudaPlan, LargeGridsAreBlurredInOnePass) {
   EXPECT_EQ(plan->passes[1].kernel, "gauss_grid");
 }
 
+/// A window of few rows has the passes of the whole image, or they could not be one blur.
+TEST(CudaPlan, WindowsHaveThePassesOfTheWhole) {
+  const ImageDesc desc{8000, 8000, PixelFormat::rgba8};
+  const Result<Plan> whole = make_plan(gaussian(10.0), desc, desc, fake_cuda(), {.algorithm = AlgorithmChoice{"gauss.decimate", {}}});
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  for (const std::int32_t rows : {100, 396, 2000}) {
+    const Result<Plan> window = window_plan_of(*whole, window_image(*whole, {0, 1000, desc.width, rows}));
+    ASSERT_TRUE(window.ok()) << rows << " rows: " << window.error().message;
+    EXPECT_TRUE(std::ranges::equal(window->passes, whole->passes, {}, &Pass::kernel, &Pass::kernel)) << rows << " rows";
+  }
+}
+
 /// Kernels that reach beyond a small image are fitted for it alone, which takes tens of milliseconds.
 TEST(CudaPlan, SmallImagesAreDecimatedOnlyOnRequest) {
   const ImageDesc small{64, 64, PixelFormat::r32f};
@@ -122,6 +135,20 @@ TEST(CudaPlan, SmallImagesAreDecimatedOnlyOnRequest) {
   EXPECT_EQ(make_plan(gaussian(12.0), small, small, fake_cuda(), options)->algorithm.id, "gauss.decimate");
   const Result<Plan> plan = make_plan(gaussian(12.0), small, small, fake_cuda());
   EXPECT_NE(explain(*plan).find("so few pixels"), std::string::npos) << explain(*plan);
+}
+
+/// None is left to the taps of its window, whose number is the square of what a sliding window costs.
+TEST(CudaPlan, BoxesOfAnyLengthSlide) {
+  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgba32f, PixelFormat::r64f, PixelFormat::rgb32i}) {
+    const ImageDesc desc{4096, 4096, format};
+    for (const double radius : {300.0, 1000.5, 3000.0, 100000.0}) {
+      BlurSpec spec;
+      spec.kernel = Box::of_radius(radius, radius);
+      const Result<Plan> plan = make_plan(spec, desc, desc, fake_cuda());
+      ASSERT_TRUE(plan.ok()) << plan.error().message;
+      EXPECT_EQ(plan->algorithm.id, "box.any") << info(format).name << ", radius " << radius;
+    }
+  }
 }
 
 TEST(CudaPlan, StridesTakeTwoPasses) {

@@ -150,6 +150,10 @@ Result<std::vector<Pass>> blurring_by_axes(const Problem& p, const Pass& fused, 
   return std::vector<Pass>{std::move(along), std::move(down)};
 }
 
+bool has_pass(const Plan& plan, std::string_view kernel) {
+  return std::ranges::find(plan.passes, kernel, &Pass::kernel) != plan.passes.end();
+}
+
 /// Coarse samples beyond the edge of the grid are like the nearest.
 Result<std::vector<Pass>> blurring(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& from,
                                    const PerAxis<CoarseRange>& to, Proposal& out) {
@@ -164,8 +168,10 @@ Result<std::vector<Pass>> blurring(const Problem& p, const AxisPlan& x, const Ax
   pass.taps = {x.coarse, y.coarse};
   pass.origin = {static_cast<std::int32_t>(to.x.first - from.x.first), static_cast<std::int32_t>(to.y.first - from.y.first)};
   pass.constants["source_width"] = from.x.size;
-  // Where a grid leaves blocks so few rows, they filter half of them or more again for their neighbours.
-  if (p.batch == 1 && rows <= 2 * kStep && rows < 2 * (ny - 1)) return blurring_by_axes(p, pass, from, out);
+  // Where a grid leaves blocks so few rows, they filter half of them or more again for their neighbours. A window has the passes of the
+  // whole image.
+  const bool has_few_rows = p.batch == 1 && rows <= 2 * kStep && rows < 2 * (ny - 1);
+  if (p.whole ? has_pass(*p.whole, "gauss_grid_rows") : has_few_rows) return blurring_by_axes(p, pass, from, out);
   if (Status s = check_shared(p, cuda::SepFusedShape(channels, columns, nx, ny, 3).shared_bytes()); !s) return s.error();
 
   const double pixels = static_cast<double>(size.x) * size.y;
