@@ -44,6 +44,23 @@ TEST(CudaBoxes, WiderThanAStripTakeTwoPasses) {
   }
 }
 
+TEST(CudaBoxes, HaveWindowsOfAnyLength) {
+  const Device device = Device::open("cuda").value();
+  for (const char* text :
+       {"box.any:sums=f64/97x61/rgba8/box:radius=0x1/mirror", "box.any:sums=f64/97x61/rgb16/box:radius=5x40/reflect/roi=60x40+13+13",
+        "box.any:sums=f64/301x67/rgba16f/box:radius=200.5x700.25/wrap", "box.any:sums=f64/301x67/r32f/box:radius=900x20000/mirror",
+        "box.any:sums=f64/301x67/rgba32f/box:radius=60x3/clamp/outliers",
+        "box.any:sums=f64/67x301/rg32f/box:radius=9x100/constant/outliers",
+        "box.any:sums=f64/67x301/rgba16/box:radius=5000x100/constant+clamp:value=0.25_0.8_0.1_0.6",
+        "box.any:sums=f64/67x41/rgba8/box:radius=31x100/clamp/premultiply/srgb", "box.any:sums=f64/67x41/r64f/box:radius=31x100/mirror",
+        "box.any:sums=f64/67x41/rgba32i/box:radius=31x10.5/wrap", "box.any:sums=f64/1x41/rg32ui/box:radius=31x10/wrap/roi=1x20+0+20"}) {
+    const Result<Case> c = cases::parse_case(text);
+    ASSERT_TRUE(c) << text;
+    const CaseResult result = cases::run_case(device, *c);
+    EXPECT_EQ(result.outcome, Outcome::pass) << text << ": " << result.message;
+  }
+}
+
 TEST(CudaBoxes, KeepTheirPromiseWithStrides) {
   const Device device = Device::open("cuda").value();
   test::expect_promise_with_strides("box.any", {device}, 60);
@@ -71,23 +88,26 @@ TEST(CudaBoxes, RegionsHaveTheBitsOfTheWhole) {
   const ImageDesc image{611, 97, PixelFormat::rgba32f};
   std::vector<float> source(static_cast<std::size_t>(image.width) * image.height * 4);
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<float>(i * 2654435761U % 65521U) / 7001.0F;
-  const auto blurred = [&](double across, std::optional<Rect> region) {
+  const auto blurred = [&](double across, const char* algorithm, std::optional<Rect> region) {
     BlurSpec spec;
     spec.kernel = Box::of_radius(across, 21);
     spec.border.mode = {BorderMode::mirror, BorderMode::clamp};
     spec.roi = region;
     const ImageDesc result{region ? region->width : image.width, region ? region->height : image.height, image.format};
-    const Executable blur = device.prepare(*make_plan(spec, image, result, device.info())).value();
+    const Executable blur =
+        device.prepare(*make_plan(spec, image, result, device.info(), {.algorithm = *parse_algorithm(algorithm)})).value();
     std::vector<float> out(static_cast<std::size_t>(result.width) * result.height * 4, -1.0F);
     Workspace workspace = blur.make_workspace().value();
     EXPECT_TRUE(blur.run(ConstImageView{image, reinterpret_cast<const std::byte*>(source.data()), image.row_payload_bytes()},
                          ImageView{result, reinterpret_cast<std::byte*>(out.data()), result.row_payload_bytes()}, workspace));
     return out;
   };
-  for (const double across : {30.0, 260.0}) {  // in one pass and in two
-    const std::vector<float> whole = blurred(across, std::nullopt);
+  const std::vector<std::pair<double, const char*>> ways{
+      {30.0, "box.any"}, {260.0, "box.any"}, {20.5, "box.any:sums=f64"}, {400.0, "box.any:sums=f64"}};  // of strips, and in two passes
+  for (const auto& [across, algorithm] : ways) {
+    const std::vector<float> whole = blurred(across, algorithm, std::nullopt);
     const Rect region{205, 37, 390, 41};
-    const std::vector<float> part = blurred(across, region);
+    const std::vector<float> part = blurred(across, algorithm, region);
     for (std::int32_t y = 0; y < region.height; ++y) {
       const auto* const expected = whole.data() + ((std::int64_t{region.y} + y) * image.width + region.x) * 4;
       EXPECT_TRUE(std::equal(expected, expected + region.width * 4, part.data() + std::int64_t{y} * region.width * 4))

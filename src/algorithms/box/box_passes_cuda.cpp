@@ -45,9 +45,11 @@ Axis axis_of(const BoxExtent& extent, BorderMode mode, std::int32_t length, cons
 Pass pass_of(std::string_view kernel, PerAxis<std::int32_t> size, const Axis& axis, bool wide, double scale, double divisor,
              const gpu::Span& rows) {
   const bool down = kernel == "box_columns";
+  const std::int32_t threads =
+      down ? cuda::kBoxColumnsAcross * cuda::box_columns_segments(axis.block()) : cuda::box_rows_threads(axis.block());
   const PerAxis<std::int32_t> tile =
       down ? PerAxis<std::int32_t>{cuda::kBoxColumnsAcross, axis.block()} : PerAxis<std::int32_t>{axis.block(), 1};
-  Pass pass = make_pass(std::string(kernel), size, tile, {down ? cuda::kBoxColumnsThreads : cuda::kBoxRowsThreads, 1}, Storage::buffer);
+  Pass pass = make_pass(std::string(kernel), size, tile, {threads, 1}, Storage::buffer);
   const cpu::BoxFold& fold = axis.folded.fold;
   pass.constants = {{"wide", wide ? 1 : 0},
                     {"window", axis.block()},
@@ -74,7 +76,8 @@ Pass pass_of(std::string_view kernel, PerAxis<std::int32_t> size, const Axis& ax
 double error_of(const Problem& p, const Axis& x, const Axis& y, bool is_wide) {
   constexpr double kRounded = 3.0;  // along an axis, with the scale
   const auto additions = [](const Axis& axis, double threads) { return axis.block() / threads + threads + 4.0; };
-  const double sums = (additions(x, cuda::kBoxRowsThreads) + additions(y, cuda::kBoxColumnsSegments)) * unit_roundoff(Accumulator::f64);
+  const double sums = (additions(x, cuda::box_rows_threads(x.block())) + additions(y, cuda::box_columns_segments(y.block()))) *
+                      unit_roundoff(Accumulator::f64);
   const Accumulator stored = is_wide ? Accumulator::f64 : Accumulator::f32;
   return colour_gain(p.spec) * (2.0 * kRounded * unit_roundoff(stored) + sums) + colour_error(p.spec, stored);
 }

@@ -464,7 +464,7 @@ Draft box_pass(const Plan& plan, const Pass& pass, bool down) {
   const std::int32_t blocks = constant(pass, "blocks");
   a.blocks_across = down ? ceil_div(a.destination.width, kBoxColumnsAcross) : blocks;
   a.blocks_down = down ? blocks : a.kept_row;
-  const std::int32_t threads = down ? kBoxColumnsThreads : kBoxRowsThreads;
+  const std::int32_t threads = pass.group.x;
   const auto shared = static_cast<std::uint32_t>(box_passes_shared_bytes(info(plan.src.format).channels, threads));
   return {"box_passes",
           name_of(down ? "box_columns" : "box_rows", plan, ending_of(pass.constants.at("wide") != 0)),

@@ -155,8 +155,10 @@ __device__ void make_block(const BoxPass& a, const Line& line, std::int32_t bloc
       }
     }
   }
-  // From the beginning of the next block on. Threads read here what others kept: there is a barrier in between.
-  const Part part = part_of(last_place + 1, segments.own, segments.count);
+  // From the beginning of the next block on. Threads read here what others kept: there is a barrier in between. What is shared out does not
+  // depend on how much of it is needed, so that regions have the bits of the whole.
+  Part part = part_of(a.window, segments.own, segments.count);
+  part.end = min(part.end, last_place + 1);
   double total[4] = {}, sum[4] = {};
   if (is_used) total_of<kChannels>(line, next, part, total);
   segments.exchange(total);
@@ -188,7 +190,7 @@ __device__ void box_rows(const BoxPass& a) {
   const BlockPlace block = block_place(a);
   const WindowsAlongRow<kChannels, Sum> row{a, source_row(a, block.image, a.across + block.down),
                                             reinterpret_cast<Sum*>(row_of(a.destination, block.image, block.down))};
-  const Segments<kChannels> segments{bytes, static_cast<std::int32_t>(threadIdx.x), kBoxRowsThreads, 1};
+  const Segments<kChannels> segments{bytes, static_cast<std::int32_t>(threadIdx.x), static_cast<std::int32_t>(blockDim.x), 1};
   make_block(a, row, a.first_block + block.across, segments, a.destination.width, true);
 }
 
@@ -199,18 +201,18 @@ __device__ void box_columns(const BoxPass& a) {
   const std::int32_t segment = static_cast<std::int32_t>(threadIdx.x) / kBoxColumnsAcross;
   const std::int32_t x = block.across * kBoxColumnsAcross + static_cast<std::int32_t>(threadIdx.x) - segment * kBoxColumnsAcross;
   const WindowsDownColumn<kChannels, Sum> column{a, block.image, x};
-  const Segments<kChannels> segments{bytes, segment, kBoxColumnsSegments, kBoxColumnsAcross};
+  const Segments<kChannels> segments{bytes, segment, static_cast<std::int32_t>(blockDim.x) / kBoxColumnsAcross, kBoxColumnsAcross};
   make_block(a, column, a.first_block + block.down, segments, a.destination.height, x < a.destination.width);
 }
 
 }  // namespace
 
-#define MOLLIFY_BOX_PASSES(name, channels, sum)                                                                 \
-  __global__ void __launch_bounds__(kBoxRowsThreads) box_rows_##name(const __grid_constant__ BoxPass a) {       \
-    box_rows<channels, sum>(a);                                                                                 \
-  }                                                                                                             \
-  __global__ void __launch_bounds__(kBoxColumnsThreads) box_columns_##name(const __grid_constant__ BoxPass a) { \
-    box_columns<channels, sum>(a);                                                                              \
+#define MOLLIFY_BOX_PASSES(name, channels, sum)                                                                                         \
+  __global__ void __launch_bounds__(kBoxRowsMostThreads) box_rows_##name(const __grid_constant__ BoxPass a) {                           \
+    box_rows<channels, sum>(a);                                                                                                         \
+  }                                                                                                                                     \
+  __global__ void __launch_bounds__(kBoxColumnsAcross* kBoxColumnsMostSegments) box_columns_##name(const __grid_constant__ BoxPass a) { \
+    box_columns<channels, sum>(a);                                                                                                      \
   }
 
 extern "C" {
