@@ -67,7 +67,8 @@ std::span<const ModuleImage> module_images() {
 
 }  // namespace mollify::cuda
 ]])
-  set_source_files_properties("${table}" TARGET_DIRECTORY ${target} PROPERTIES OBJECT_DEPENDS "${binaries}" SKIP_PRECOMPILE_HEADERS ON)
+  set_source_files_properties("${table}" TARGET_DIRECTORY ${target} PROPERTIES
+    OBJECT_DEPENDS "${binaries}" SKIP_UNITY_BUILD_INCLUSION ON)  # else nothing would tell that what it embeds has changed
   add_custom_target(${target}_cuda_kernels DEPENDS ${binaries})
   add_dependencies(${target} ${target}_cuda_kernels)
   target_sources(${target} PRIVATE "${table}")
