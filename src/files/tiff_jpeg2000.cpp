@@ -130,9 +130,9 @@ void keep_loss(const char* warning, void* has_lost) {
   throw FileError("is damaged: a strip or tile in JPEG 2000 cannot be decoded");
 }
 
-class Decoder final : public CodestreamDecoder {
+class Jpeg2000Decoder final : public CodestreamDecoder {
  public:
-  explicit Decoder(const ReadOptions& options) : options_(options) {}
+  explicit Jpeg2000Decoder(const ReadOptions& options) : options_(options) {}
 
   void decode(std::span<const std::uint8_t> bytes, const StrileShape& shape, std::uint8_t* into) override {
     Memory memory{jpeg2000_codestream(bytes)};
@@ -239,7 +239,7 @@ bool has_jpeg2000_library() {
   return openjpeg().library.is_open();
 }
 std::unique_ptr<CodestreamDecoder> make_jpeg2000_decoder(const ReadOptions& options) {
-  return std::make_unique<Decoder>(options);
+  return std::make_unique<Jpeg2000Decoder>(options);
 }
 #else
 bool has_jpeg2000_library() {

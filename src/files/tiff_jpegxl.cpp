@@ -23,9 +23,9 @@ JxlDataType data_type(NumberType type) {
   }
 }
 
-class Decoder final : public CodestreamDecoder {
+class JpegXlDecoder final : public CodestreamDecoder {
  public:
-  explicit Decoder(const ReadOptions& options) : options_(options) {}
+  explicit JpegXlDecoder(const ReadOptions& options) : options_(options) {}
 
   void decode(std::span<const std::uint8_t> bytes, const StrileShape& shape, std::uint8_t* into) override {
     const QuietStandardError quiet;
@@ -123,7 +123,7 @@ class Decoder final : public CodestreamDecoder {
 }  // namespace
 
 std::unique_ptr<CodestreamDecoder> make_jpegxl_decoder(const ReadOptions& options) {
-  return std::make_unique<Decoder>(options);
+  return std::make_unique<JpegXlDecoder>(options);
 }
 #else
 std::unique_ptr<CodestreamDecoder> make_jpegxl_decoder(const ReadOptions&) {

@@ -197,12 +197,14 @@ AxisTaps fold(const AxisTaps& taps, BorderMode mode, std::int64_t length) {
   const std::int64_t last = first + static_cast<std::int64_t>(taps.weights.size()) - 1;
   if (first >= low && last <= high) return taps;
 
-  std::vector<double> weights(static_cast<std::size_t>(high - low + 1), 0.0);
+  std::vector<long double> sums(static_cast<std::size_t>(high - low + 1));  // thousands of weights may share a tap
   for (std::int64_t offset = first; offset <= last; ++offset) {
     std::int64_t target = std::clamp(offset, low, high);
     if (period > 0) target = low + ((offset - low) % period + period) % period;
-    weights[static_cast<std::size_t>(target - low)] += taps.weights[static_cast<std::size_t>(offset - first)];
+    sums[static_cast<std::size_t>(target - low)] += taps.weights[static_cast<std::size_t>(offset - first)];
   }
+  std::vector<double> weights(sums.size());
+  std::ranges::transform(sums, weights.begin(), [](long double sum) { return static_cast<double>(sum); });
   return {std::move(weights), static_cast<std::int32_t>(-low)};
 }
 
@@ -213,7 +215,7 @@ double magnitude(const std::vector<double>& weights) {
 }
 
 double total(const std::vector<double>& weights) {
-  return std::accumulate(weights.begin(), weights.end(), 0.0);
+  return static_cast<double>(std::accumulate(weights.begin(), weights.end(), 0.0L));
 }
 
 double summation_growth(const std::vector<double>& weights) {

@@ -1,6 +1,7 @@
 #include "reference/reference.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -106,17 +107,37 @@ class Window {
   Pixel border_;
 };
 
-void add(Pixel& sum, double weight, const Pixel& pixel) {
-  for (std::size_t c = 0; c < pixel.size(); ++c) sum[c] += weight * pixel[c];
-}
+/// A sum whose additions lose nothing that its result could show, of however many pixels (Knuth's sum of two numbers, and what it rounds
+/// off).
+class Sum {
+ public:
+  void add(double weight, const Pixel& pixel) {
+    for (std::size_t c = 0; c < pixel.size(); ++c) {
+      const double more = weight * pixel[c];
+      const double sum = sum_[c] + more;
+      const double added = sum - sum_[c];
+      rest_[c] += (sum_[c] - (sum - added)) + (more - added);
+      sum_[c] = sum;
+    }
+  }
+  [[nodiscard]] Pixel result() const {
+    Pixel out;
+    for (std::size_t c = 0; c < out.size(); ++c) out[c] = std::isfinite(sum_[c]) ? sum_[c] + rest_[c] : sum_[c];
+    return out;
+  }
+
+ private:
+  Pixel sum_{};
+  Pixel rest_{};
+};
 
 std::vector<Pixel> blur_rows_then_columns(const Window& window, const AxisTapTable& columns, const AxisTapTable& rows) {
   const auto blurred = [&](const auto& pixel_at) {
     std::vector<Pixel> sums;
     for (const auto& taps : columns) {
-      Pixel sum{};
-      for (const Tap& tap : taps) add(sum, tap.weight, pixel_at(tap.index));
-      sums.push_back(sum);
+      Sum sum;
+      for (const Tap& tap : taps) sum.add(tap.weight, pixel_at(tap.index));
+      sums.push_back(sum.result());
     }
     return sums;
   };
@@ -129,12 +150,12 @@ std::vector<Pixel> blur_rows_then_columns(const Window& window, const AxisTapTab
 
   std::vector<Pixel> result;
   for (const auto& taps : rows) {
-    std::vector<Pixel> sums(columns.size(), Pixel{});
+    std::vector<Sum> sums(columns.size());
     for (const Tap& tap : taps) {
       const std::vector<Pixel>& row = tap.index == kOutside ? outside : blurred_rows.at(tap.index);
-      for (std::size_t x = 0; x < sums.size(); ++x) add(sums[x], tap.weight, row[x]);
+      for (std::size_t x = 0; x < sums.size(); ++x) sums[x].add(tap.weight, row[x]);
     }
-    result.insert(result.end(), sums.begin(), sums.end());
+    for (const Sum& sum : sums) result.push_back(sum.result());
   }
   return result;
 }
@@ -146,15 +167,15 @@ std::vector<Pixel> blur_by_matrix(const Window& window, const Matrix& matrix, co
     source_rows.reserve(row_taps.size());
     for (const Tap& tap : row_taps) source_rows.push_back(window.row(tap.index));
     for (const auto& column_taps : columns) {
-      Pixel sum{};
+      Sum sum;
       for (std::int32_t j = 0; j < matrix.height; ++j) {
         for (std::int32_t i = 0; i < matrix.width; ++i) {
           const std::vector<Pixel>* row = source_rows[j];
           const Pixel& pixel = row == nullptr ? window.border() : window.at(*row, column_taps[i].index);
-          add(sum, matrix.weights[j * matrix.width + i], pixel);
+          sum.add(matrix.weights[j * matrix.width + i], pixel);
         }
       }
-      result.push_back(sum);
+      result.push_back(sum.result());
     }
   }
   return result;

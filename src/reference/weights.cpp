@@ -10,8 +10,8 @@ namespace {
 constexpr double kGaussianCut = 8.0;  // sigmas; what lies beyond weighs less than 2e-15
 
 void divide_by_sum(std::vector<double>& weights) {
-  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  for (double& weight : weights) weight /= sum;
+  const long double sum = std::accumulate(weights.begin(), weights.end(), 0.0L);
+  for (double& weight : weights) weight = static_cast<double>(weight / sum);
 }
 
 /// `shift` is 0, or a half where the kernel is centred behind the output's position. Weights are divided by the largest before they are
@@ -131,13 +131,15 @@ std::vector<Tap> taps_at(const AxisKernel& kernel, BorderMode mode, std::int64_t
     }
     return taps;
   }
-  for (std::int64_t i = 0; i < extent; ++i) taps.push_back({i, 0.0});
-  taps.push_back({kOutside, 0.0});
+  std::vector<long double> folded(static_cast<std::size_t>(extent) + 1);  // the last is that of kOutside; many weights are added up
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = source_index(mode, position + kernel.first + i, extent);
-    taps[index == kOutside ? extent : index].weight += kernel.weights[i];
+    folded[static_cast<std::size_t>(index == kOutside ? extent : index)] += kernel.weights[static_cast<std::size_t>(i)];
   }
-  std::erase_if(taps, [](const Tap& tap) { return tap.weight == 0.0; });
+  for (std::int64_t i = 0; i <= extent; ++i) {
+    const auto weight = static_cast<double>(folded[static_cast<std::size_t>(i)]);
+    if (weight != 0.0) taps.push_back({i < extent ? i : kOutside, weight});
+  }
   return taps;
 }
 

@@ -233,6 +233,8 @@ Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan
   blur->back().destination = expand.source = intermediate(static_cast<std::int32_t>(blur->size()));
   expand.origin = {r.x, r.y};
   out.halo = {x.halo(), y.halo()};
+  if (math == DecimateMath::coopmat)
+    out.halo = {made_together(out.halo->x, decimate->tile.x), made_together(out.halo->y, decimate->tile.y)};
   out.moved_bytes = moved_bytes(p, out.intermediates);
   out.passes = {std::move(*decimate)};
   std::ranges::move(*blur, std::back_inserter(out.passes));

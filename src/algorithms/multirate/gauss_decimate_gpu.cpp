@@ -308,13 +308,8 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
   out.intermediates.assign(intermediates.begin(), intermediates.begin() + static_cast<std::ptrdiff_t>(out.passes.size()) - 1);
   out.halo = {x.halo(), y.halo()};
   if (kDecimateMath.in(out.options) == DecimateMath::coopmat) {
-    // Products of matrices sum the pixels of so many coarse samples, each in its own order.
     constexpr std::int64_t kSamples = 16;
-    for (Halo* axis : {&out.halo->x, &out.halo->y}) {
-      axis->after.pixels += (kSamples - 1) * axis->after.block;
-      axis->before.block *= kSamples;
-      axis->after.block *= kSamples;
-    }
+    out.halo = {made_together(out.halo->x, kSamples), made_together(out.halo->y, kSamples)};
   }
   out.options.insert(kWritePixels.as(span->written));
   out.options.insert(kStorage.as(*where));

@@ -33,6 +33,9 @@ struct DecimateStep {
 /// The spline times `gain`, as long as `support()` coarse samples.
 [[nodiscard]] AxisTaps spline_taps(const AxisPlan& axis, double gain);
 [[nodiscard]] PerAxis<std::int32_t> size_of(const PerAxis<CoarseRange>& grid);
+/// The halo where products of matrices sum the pixels of so many coarse samples together, each in an order of its own: windows begin where
+/// these begin.
+[[nodiscard]] Halo made_together(Halo axis, std::int64_t samples);
 /// Where coarse samples lie, for all kernels.
 template <class Arguments>
 void set_axes(Arguments& to, const PerAxis<CoarseRange>& grid, const AxisPlan& x, const AxisPlan& y) {

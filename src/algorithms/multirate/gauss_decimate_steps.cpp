@@ -29,6 +29,13 @@ AxisTaps spline_taps(const AxisPlan& axis, double gain) {
   return out;
 }
 
+Halo made_together(Halo axis, std::int64_t samples) {
+  axis.after.pixels += (samples - 1) * axis.after.block;
+  axis.before.block *= samples;
+  axis.after.block *= samples;
+  return axis;
+}
+
 PerAxis<std::int32_t> size_of(const PerAxis<CoarseRange>& grid) {
   return {static_cast<std::int32_t>(grid.x.size), static_cast<std::int32_t>(grid.y.size)};
 }

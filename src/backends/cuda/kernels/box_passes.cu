@@ -138,14 +138,15 @@ __device__ void make_block(const BoxPass& a, const Line& line, std::int32_t bloc
   if (is_used && a.far_after > 0.0) add_times<kChannels>(everywhere, a.far_after, line.numbers(a.edge));
 
   {  // from each place to the end of the block
-    const Part part = part_of(a.window, segments.own, segments.count);
+    Part part = part_of(a.window, segments.own, segments.count);
+    part.begin = max(part.begin, first_place);  // what lies before is in no window, and may not be there
     double total[4] = {}, sum[4] = {};
     if (is_used) total_of<kChannels>(line, first, part, total);
     segments.exchange(total);
     segments.add_to(sum, segments.own + 1, segments.count);
     if (is_used && part.begin <= last_place) {
 #pragma unroll 4
-      for (std::int32_t i = part.end - 1; i >= max(part.begin, first_place); --i) {
+      for (std::int32_t i = part.end - 1; i >= part.begin; --i) {
         add<kChannels>(sum, line.numbers(first + i));
         if (const std::int32_t result = result_at(i); result >= 0) {
           auto* const kept = line.kept(result);
