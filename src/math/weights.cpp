@@ -215,7 +215,7 @@ double magnitude(const std::vector<double>& weights) {
 }
 
 double total(const std::vector<double>& weights) {
-  return static_cast<double>(std::accumulate(weights.begin(), weights.end(), 0.0L));
+  return std::accumulate(weights.begin(), weights.end(), 0.0);
 }
 
 double summation_growth(const std::vector<double>& weights) {
