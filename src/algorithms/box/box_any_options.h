@@ -11,8 +11,10 @@ inline constexpr EnumOption<BoxAccumulator> kBoxAccumulator("accumulator", {"i32
                                                             "CPU: what sums are made in", {.tuned = Tuned::where_exact});
 /// What GPUs sum pixels in.
 enum class BoxAnySums : std::uint8_t { u16x2, u32, f32, f32x2, f64 };
-inline constexpr EnumOption<BoxAnySums> kBoxSums("sums", {"u16x2", "u32", "f32", "f32x2", "f64"}, "the first that holds them within the error",
-                                                 "GPU: what pixels are summed in; f64 on CUDA, for windows of any length", {.tuned = Tuned::where_exact});
+inline constexpr EnumOption<BoxAnySums> kBoxSums("sums", {"u16x2", "u32", "f32", "f32x2", "f64"},
+                                                 "the first that holds them within the error",
+                                                 "GPU: what pixels are summed in; f64 on CUDA, for windows of any length",
+                                                 {.tuned = Tuned::where_exact});
 
 /// How GPUs make a window from its neighbour: from sums of columns that enter and leave; from four pixels; or as the first, but all lanes
 /// slide along rows.
