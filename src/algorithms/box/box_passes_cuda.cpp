@@ -1,7 +1,5 @@
 // box.any on CUDA for windows of any length, in two passes, along rows and then down columns. Blocks as long as the window end where others
 // begin, so each window is the end of one and the beginning of the next. See backends/cuda/kernels/box_passes.cu.
-#include <cmath>
-
 #include "algorithms/box/box_any.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cuda/kernels/box_passes_shape.h"
@@ -94,7 +92,7 @@ Result<Proposal> propose_box_passes_cuda(const Problem& p) {
   const FormatInfo& format = info(p.src.format);
   const bool is_plain = p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
   const bool is_whole = x.length() == static_cast<double>(x.asked.size()) && y.length() == static_cast<double>(y.asked.size());
-  const bool is_exact = is_plain && is_whole && format.is_unorm() && !format.is_wide();
+  const bool is_exact = is_plain && is_whole && format.is_unorm();
   const bool is_wide = is_exact || format.is_wide() || info(p.dst.format).is_wide();
 
   const Rect r = region(p);
