@@ -152,6 +152,40 @@ TEST(VulkanBoxes, OutliersLeaveNothingBehind) {
   }
 }
 
+/// Colours of transparent pixels are zero, whatever the sum of the colours has become. The sum goes on to pixels that are not.
+TEST(VulkanBoxes, SpoiledSumsPassThroughTransparentRows) {
+  using enum PixelFormat;
+  const auto is_transparent = [](std::int32_t y) { return y >= 115; };
+  const Box box{{{3, 4}, {1, 2}}};  // sums of alphas of one are exact, and return to zero
+  for (const BoxWay& way : {BoxWay{"box.any:form=column_sums,storage=buffer,chunks=3", box, rgba32f},
+                            BoxWay{"box.any:form=four_corner,chunks=3", box, rgba16f}}) {
+    BlurSpec spec = spec_of_way(way);
+    spec.alpha = AlphaMode::premultiply;
+    const ImageDesc desc{290, 220, way.format};
+    const Result<Plan> plan = make_plan(spec, desc, desc, gpu().info(), with(way.algorithm));
+    if (!plan) continue;  // a device without halves or shuffles
+    const Executable executable = must(gpu().prepare(*plan));
+    Pixels src = Pixels::random(desc);
+    for (std::int32_t y = 0; y < desc.height; ++y) {
+      for (std::int32_t x = 0; x < desc.width; ++x) src.set(x, y, 3, is_transparent(y) ? 0.0 : 1.0);
+    }
+    const Pixels clean = run(executable, src);
+    for (const PerAxis<std::int32_t>& place : kPlaces) {
+      if (!is_transparent(place.y)) src.set(place.x, place.y, 0, std::numeric_limits<double>::infinity());
+    }
+    const Pixels result = run(executable, src);
+    int beyond = 0;
+    for (std::int32_t y = 0; y < desc.height; ++y) {
+      for (std::int32_t x = 0; x < desc.width; ++x) {
+        if (std::ranges::any_of(kPlaces, [&](const auto& place) { return is_within(*plan, x, y, place); })) continue;
+        const double difference = result.at(x, y) * result.at(x, y, 3) - clean.at(x, y) * clean.at(x, y, 3);
+        if (!(std::abs(difference) <= 0x1p-10)) ++beyond;
+      }
+    }
+    EXPECT_EQ(beyond, 0) << way.algorithm;
+  }
+}
+
 /// What a plan takes by itself keeps to windows, and says why it passes over what does not.
 TEST(VulkanBoxes, PlansKeepToWindows) {
   for (const PixelFormat format : {PixelFormat::r32f, PixelFormat::rgba16f, PixelFormat::rgb32f}) {

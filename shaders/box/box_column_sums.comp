@@ -110,7 +110,7 @@ void store_means(ivec2 p, int row, int x) {
   vec4 v = vec4(0.0);
   [[unroll]] for (int c = 0; c < source_channels; ++c) v[c] = uintBitsToFloat(means[plane(row, c) + x]);
 #endif
-  put(p, encode(v));
+  put(p, encode_running_sum(v));
 }
 
 // The window that ends with the word `young` of a row of sums; the next one begins after `old`.

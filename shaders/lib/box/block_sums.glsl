@@ -153,7 +153,7 @@ NUMBERS to_totals(NUMBERS v) {
 // As the destination stores them.
 uvec4 codes_of(NUMBERS sum) {
 #if SUMS == SUMS_f32
-  vec4 v = encode(sum);
+  vec4 v = encode_running_sum(sum);
 #else
   // See unorm_code(): a mean needs no clamp.
   if (!destination_is_float) return floatBitsToUint(vec4(sum) * (scale * largest_code()) + 8388608.0) & 0xFFFFu;

@@ -102,6 +102,17 @@ vec4 encode(vec4 v) {
   return v;
 }
 
+// As encode(), but a colour that is no finite number stays so where alpha is zero. Later passes tell by it that a running sum was spoiled.
+vec4 encode_running_sum(vec4 v) {
+  vec4 encoded = encode(v);
+  if (!encodes_alpha) return encoded;
+  for (int c = 0; c < 4; ++c) {
+    bool is_finite = (floatBitsToUint(v[c]) & 0x7F800000u) != 0x7F800000u;
+    encoded[c] = is_finite ? encoded[c] : v[c];
+  }
+  return encoded;
+}
+
 // ---- Reading. What is stored and the numbers it stands for are two steps, so that kernels can fetch ahead.
 
 #if STORAGE == STORAGE_image
