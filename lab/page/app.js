@@ -32,10 +32,15 @@
     return element;
   }
 
-  // The value of most points where the current one does not occur.
-  function settle(current, list, key) {
+  function countBy(list, key) {
     const counts = new Map();
     for (const point of list) counts.set(point[key], (counts.get(point[key]) || 0) + 1);
+    return counts;
+  }
+
+  // The value of most points where the current one does not occur.
+  function settle(current, list, key) {
+    const counts = countBy(list, key);
     return counts.has(current) ? current : [...counts].sort((a, b) => b[1] - a[1]).map(([value]) => value)[0];
   }
 
@@ -110,8 +115,10 @@
     winners() {},  // the filters alone choose
     error() {
       const list = model.matching({...pick("device", "size", "format"), loose: true});
+      // Gaussians without an end differ most in error; other kernels take their place where one or two points are all there is of any.
       const gaussians = list.filter(point => point.family === "gaussian");
-      setControls("error", kernelSelect("error", gaussians.length ? gaussians : list));
+      const most = Math.max(0, ...countBy(gaussians, "kernel").values());
+      setControls("error", kernelSelect("error", most > 2 ? gaussians : list));
     },
     size() {
       const list = model.matching(pick("device", "format", "family", "loose"));

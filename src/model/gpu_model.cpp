@@ -35,16 +35,7 @@ constexpr GpuModel kH100 = [] {
   model.bytes_per_second = 2.85e12;
   return model;
 }();
-constexpr GpuModel kLlvmpipe{.row = "llvmpipe",
-                             .multiprocessors = multiprocessors(2),
-                             .bytes_per_second = 8e9,
-                             .loads_per_second = {8e7, 8e7, 8e7},
-                             .stores_per_second = 1e8,
-                             .shared_loads_per_second = 4e8,
-                             .operations_per_second = 1e9,
-                             .barriers_per_second = 1e9,
-                             .launch_seconds = 5e-5};
-constexpr std::array kRows = {kH200, kH100, kLlvmpipe};
+constexpr std::array kRows = {kH200, kH100};
 
 // Of a device that nothing is known of, guessed.
 constexpr GpuModel kAny{.row = kTypical,
@@ -87,10 +78,12 @@ GpuModel as_measured(const GpuInfo& gpu) {
   model.counts_idle_threads = true;
   if (gpu.is_software) {
     // Shared memory is the host's, and so are registers at a barrier, where few threads' stay in its first cache. A pixel of any size
-    // takes as many instructions. Nothing is hidden by work groups that wait beside others.
+    // takes as many instructions, and as many to be stored as to be loaded. Nothing is hidden by work groups that wait beside others.
+    model.is_processor = true;
     model.has_banks = false;
     model.prefers_small_groups = true;
     model.loads_per_second.fill(model.loads_per_second.front());
+    model.stores_per_second = model.loads_per_second.front();
     model.multiprocessors.count = kSoftwareGroups;
     model.multiprocessors.max_threads = kSoftwareThreads;
   }

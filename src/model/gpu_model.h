@@ -24,6 +24,7 @@ struct GpuModel {
   double launch_seconds = 0.0;               ///< of one dispatch
   double step_seconds = 2.6e-7;              ///< of a group that fetches a row, waits for it and sums it up, and has nothing to wait behind
   std::int64_t cached_bytes = 32'000'000;    ///< of images that stay in the cache of all multiprocessors
+  bool is_processor = false;                 ///< measured, of a driver that runs on the processor: only what is done takes time
   bool has_banks = true;                     ///< of shared memory: threads that read at strides of pixels may wait for one another
   bool prefers_small_groups = false;         ///< that move down an image, row by row
   bool counts_idle_threads = false;          ///< what threads beyond the image take

@@ -62,6 +62,11 @@ void for_each_field(DeviceInfo& device, const Visit& visit) {
   visit("sampled_formats", FormatSet{gpu.sampled_formats});
   visit("linear_formats", FormatSet{gpu.linear_formats});
   visit("storage_formats", FormatSet{gpu.storage_formats});
+  visit("measured.bytes_per_second", gpu.measured.bytes_per_second);
+  visit("measured.operations_per_second", gpu.measured.operations_per_second);
+  visit("measured.launch_seconds", gpu.measured.launch_seconds);
+  visit("measured.shared_per_second", gpu.measured.shared_per_second);
+  visit("measured.waits_per_second", gpu.measured.waits_per_second);
 }
 
 std::string text_of(const std::string& value) {
@@ -75,6 +80,11 @@ std::string text_of(std::int64_t value) {
 }
 std::string text_of(std::int32_t value) {
   return std::to_string(value);
+}
+std::string text_of(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
 }
 std::string text_of(FormatSet set) {
   std::string text;
@@ -97,9 +107,9 @@ void read(std::string_view text, bool& value) {
   if (text != "yes" && text != "no") refuse(text);
   value = text == "yes";
 }
-template <class Integer>
-requires std::is_integral_v<Integer>
-void read(std::string_view text, Integer& value) {
+template <class Number>
+requires std::is_arithmetic_v<Number>
+void read(std::string_view text, Number& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) refuse(text);
 }

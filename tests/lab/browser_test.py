@@ -166,6 +166,13 @@ class BrowserTest(unittest.TestCase):
         self.open_report_of(*curves, *many)
         self.assertEqual(self.ask("lab.filters.size"), "512x512")
 
+    def test_the_chart_of_errors_opens_on_more_than_one_point(self):
+        records = [json.loads(line) for line in RESULTS.read_text().splitlines()]
+        ended = [r for r in records if r["width"] == 512 and r["src_format"] == "rgba8" and r["kernel"] == "gaussian" and "radius" in r]
+        endless = {key: value for key, value in ended[0].items() if key != "radius"}
+        self.open_report_of(*ended, {**endless, "sigma": 5.0, "case": "auto/512x512/rgba8/gaussian:sigma=5/clamp"})
+        self.assertIn("radius", self.ask("lab.controls.error.kernel"))
+
     def test_one_size_draws_no_axis_for_many(self):
         self.open_report_of(*[r for r in map(json.loads, RESULTS.read_text().splitlines()) if r["width"] == 512])
         self.assertTrue(self.ask("document.querySelector('#size').hidden"))

@@ -11,6 +11,7 @@
 #include "algorithms/common/occupancy.h"
 #include "algorithms/common/separable_gpu.h"
 #include "box_column_sums_arguments.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -244,15 +245,20 @@ Result<Proposal> propose_box_columns(const Problem& p) {
                  kBoxLanesPerRow.as(form->lanes_per_row),
                  kChunks.as(form->chunks)};
   Pass pass = pass_of(p, *box, *form, *where);
-  const Work work = work_of(p, *box, *form, pass.size);
+  Work work = work_of(p, *box, *form, pass.size);
+  work.covered = covered(pass);
   // All threads of a group wait for the few that walk. Measured from 128 threads to 1024, and with sums of one
   // word to four.
   const double waiting = form->lanes_per_row < 4 && form->planes > 1 ? 1.35 : 1.0;
+  // The same on processors, beside box.running.
+  constexpr double kPutAside = 2.2;
   // Also measured: how fast pixels come and go is known of four channels. Fewer take less, but those of three lie across words
   // where they are no whole ones.
   constexpr std::array kShares = {0.47, 0.63, 1.1, 1.0};
   const FormatInfo& source = info(p.src.format);
-  const double share = source.channels == 3 && source.bits == 32 ? 0.87 : kShares[static_cast<std::size_t>(source.channels - 1)];
+  const double share = gpu_model(p.device).is_processor            ? kPutAside
+                       : source.channels == 3 && source.bits == 32 ? 0.87
+                                                                   : kShares[static_cast<std::size_t>(source.channels - 1)];
   const double filled = share * seconds(p.device, p.src.format, work) * waiting * (1.0 + std::max(form->threads - 128, 0) / 512.0);
   // A row of first windows takes half as long as others, as measured where images are too small to fill the device.
   out.seconds = std::max(filled, seconds_of_chunks(p, 0.0, form->chunk_rows + box->y.taps() / 2.0));

@@ -305,6 +305,37 @@ double seconds_of_stored(const Problem& p, const Steps& s) {
   return 2.0 * device.launch_seconds + std::max(device.launch_seconds + filled, seconds_of_chunks(p, 0.0, 3.75 * s.y.block));
 }
 
+/// Of all three passes on a processor, which waits for nothing and hides nothing: what their threads do, those beyond the image among them.
+double seconds_on_processor(const Problem& p, const Steps& s) {
+  const auto of = [&](const Work& work) { return seconds(p.device, p.src.format, work); };
+  const Pass blocks = block_sums_pass(s);
+  const Pass made = corners_pass(p, s);
+  const double pixels = s.form.pixels;
+  const double planes = box_planes(s.form.sums, s.channels);
+  // Words of buffers are loaded one by one. What begins at any pixel takes two loads of 16 bytes, but for one of so many times.
+  const double words = info(p.src.format).pixel_bytes() / 4.0;
+  const double fetches = words * (2.0 - words / 4.0);
+  // Each step asks another lane for a row's sums.
+  const double steps = std::bit_width(static_cast<unsigned>(s.form.lanes)) - 1.0;
+  Work first;
+  first.pixels = area_of(blocks);
+  first.loads = fetches;
+  first.stores = 0.0;  // few
+  first.shared_loads = steps * planes / s.channels / pixels;
+  first.operations = 10.0;
+  first.covered = covered(blocks);
+  Work between;
+  between.pixels = static_cast<double>(s.window_words()) / s.channels;
+  between.loads = 5.0;  // of blocks
+  Work last;
+  last.pixels = area_of(made);
+  last.loads = 4.0 * fetches;
+  last.shared_loads = (steps * planes + s.channels) / s.channels / pixels;
+  last.operations = 20.0;
+  last.covered = covered(made);
+  return of(first) + of(between) + of(last);
+}
+
 /// Of pixels that are decoded. Loads and stores are of a lane's pixels together, up to 16 bytes.
 double seconds_of_decoded(const Problem& p, const Steps& s) {
   const auto bytes = [&](double pixels) { return pixels * info(p.src.format).pixel_bytes(); };
@@ -352,7 +383,9 @@ Result<Proposal> propose_box_four_corner(const Problem& p) {
 
   Result<Proposal> out = box_proposal(p, kCorners, BoxForm::four_corner, *form, {box_words(s.block_words()), box_words(s.window_words())});
   if (!out) return out.error();
-  out->seconds = form->is_plain ? seconds_of_stored(p, s) : seconds_of_decoded(p, s);
+  out->seconds = gpu_model(p.device).is_processor ? seconds_on_processor(p, s)
+                 : form->is_plain                 ? seconds_of_stored(p, s)
+                                                  : seconds_of_decoded(p, s);
   out->moved_bytes = moved_bytes(p, out->intermediates) + source_bytes(p);
   out->passes = {block_sums_pass(s), windows_pass(s), corners_pass(p, s)};
   set_box_blocks(*box, form->sums, {run_of(s.x) * s.x.block, run_of(s.y) * s.y.block}, *out);

@@ -211,9 +211,31 @@ std::int32_t default_height(const Problem& p, const PerAxis<BoxAxis>& box, Form 
   return best;
 }
 
+/// On a processor, which waits for nothing and hides nothing: what the threads of whole bands do, and words of buffers are loaded one by
+/// one.
+double seconds_on_processor(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form, double pixels) {
+  constexpr double kPutAside = 1.6;  // what threads hold while they wait, as measured beside box.running
+  const double bands = std::ceil(static_cast<double>(p.src.height) / form.height);
+  const double read = read_of(p, form);
+  const double words = info(p.src.format).pixel_bytes() / 4.0;
+  Work work;
+  work.pixels = pixels;
+  work.covered = bands * form.height / p.src.height;
+  work.loads = words * read * (2.0 + first_rows(box, form));
+  work.stores = words;
+  work.shared_loads = read * 3.0 + 2.0;  // a column's sum, those that enter and leave windows, and what is made of them
+  work.operations = read * 10.0;
+  work.barriers = read / (form.columns * form.rows_in_flight);
+  work.waiters = 3.0;
+  const double seconds = kPutAside * gpu::seconds(p.device, p.src.format, work);
+  if (!form.has_block_sums) return seconds;
+  return seconds + gpu::seconds(p.device, p.src.format, {.pixels = pixels, .loads = words, .stores = 0.0, .operations = 4.0});
+}
+
 /// Of an image of which so many pixels come out.
 double seconds_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form, double pixels) {
   const GpuModel device = gpu_model(p.device);
+  if (device.is_processor) return seconds_on_processor(p, box, form, pixels);
   const double bytes = info(p.src.format).pixel_bytes();
   const double first = first_rows(box, form);
   // What is read again comes from the second cache where that holds all images.

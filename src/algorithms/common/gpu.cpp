@@ -296,9 +296,11 @@ double seconds(const DeviceInfo& device, PixelFormat read, const Work& work) {
   const double load_rate = t.loads_per_second[bytes <= 4 ? 0 : bytes <= 8 ? 1 : 2];
   const double memory = work.bytes / t.bytes_per_second;
   const double made = work.pixels * (t.counts_idle_threads ? work.covered : 1.0);
-  const double access = made * work.loads / load_rate + work.pixels / t.stores_per_second;
-  const double shared = made * work.shared_loads / t.shared_loads_per_second;
-  const double arithmetic = made * work.operations / t.operations_per_second;
+  const double access = made * work.loads / load_rate + work.pixels * work.stores / t.stores_per_second;
+  // A processor's lanes are parts of its registers, which it moves at once.
+  const double exchanged = t.is_processor ? 0.0 : work.swaps;
+  const double shared = made * (work.shared_loads + exchanged) / t.shared_loads_per_second;
+  const double arithmetic = made * (work.operations + work.swaps - exchanged) / t.operations_per_second;
   const double barriers =
       t.waits_per_second > 0.0 ? made * work.barriers * work.waiters / t.waits_per_second : made * work.barriers / t.barriers_per_second;
   return t.launch_seconds + std::max(memory, access) + shared + arithmetic + barriers;

@@ -173,7 +173,9 @@ template <class ErrorOf>
 struct Work {
   double pixels = 0.0;
   double loads = 0.0;         ///< pixels fetched from images or buffers, for each that is written
+  double stores = 1.0;        ///< pixels stored, for each
   double shared_loads = 0.0;  ///< from shared memory, a pixel
+  double swaps = 0.0;         ///< pixels that lanes of a quad exchange, each
   double operations = 0.0;    ///< multiply-adds of whole pixels, a pixel
   double barriers = 0.0;      ///< that a group waits at, each
   double waiters = 1.0;       ///< threads at barriers for each of these: those that make one pixel, at all barriers of a step

@@ -71,7 +71,7 @@ Result<Proposal> propose(const Problem& p) {
   out.seconds = seconds(p.device, p.src.format,
                         {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
                          .loads = 4.0,
-                         .shared_loads = 5.0,
+                         .swaps = 5.0,
                          .operations = 9.0,
                          .bytes = static_cast<double>(out.moved_bytes)});
   return out;

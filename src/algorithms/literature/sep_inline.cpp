@@ -32,6 +32,12 @@ struct Form {
 struct SharedPixels {
   std::int32_t rows;
   std::int64_t tile;  ///< 0: none
+  [[nodiscard]] std::int64_t row_bytes(PerAxis<std::int32_t> group, Cache cache) const {
+    return std::int64_t{rows} * group.x * cache_bytes(cache);
+  }
+  [[nodiscard]] std::int64_t bytes(PerAxis<std::int32_t> group, Cache cache) const {
+    return row_bytes(group, cache) + tile * cache_bytes(cache);
+  }
 };
 
 SharedPixels shared_pixels(const Form& form, const Separable& s, PerAxis<std::int32_t> shape) {
@@ -56,7 +62,7 @@ template <class Arguments>
 Result<Proposal> propose(const Problem& p, const Form& form) {
   Result<Separable> s = separable(p, Arguments::kKernel);
   if (!s) return s.error();
-  const Result<PerAxis<std::int32_t>> shape = shape_of(p, form);
+  Result<PerAxis<std::int32_t>> shape = shape_of(p, form);
   if (!shape) return shape.error();
 
   const auto error = [&](Cache cache) {
@@ -66,10 +72,12 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   const Cache cache = choose_cache(p, error);
   if (Status status = check_cache(p, *s, cache, true); !status) return status.error();
   if (Status status = check_rounding(error(cache)); !status) return status.error();
+  const auto bytes_of = [&](PerAxis<std::int32_t> group) { return shared_pixels(form, *s, group).bytes(group, cache); };
+  if (!check_shared(p, bytes_of(*shape))) shape = form.group.of(p);  // what was preferred takes more than what is usual
+  if (!shape) return shape.error();
   const SharedPixels shared = shared_pixels(form, *s, *shape);
-  const std::int64_t row_bytes = std::int64_t{shared.rows} * shape->x * cache_bytes(cache);
-  const std::int64_t bytes = row_bytes + shared.tile * cache_bytes(cache);
-  if (Status status = check_shared(p, bytes); !status) return status.error();
+  const std::int64_t row_bytes = shared.row_bytes(*shape, cache);
+  if (Status status = check_shared(p, bytes_of(*shape)); !status) return status.error();
 
   Proposal out;
   out.error = error(cache);

@@ -8,6 +8,7 @@
 #include "algorithms/common/separable_gpu.h"
 #include "algorithms/separable/sep_fused.h"
 #include "base/places.h"
+#include "model/gpu_model.h"
 #include "sep_fused_arguments.h"
 
 namespace mollify {
@@ -168,9 +169,10 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
     const bool fits = other && other->error <= p.allowed_error;
     if (fits && (!best || other->seconds < best->seconds)) best = std::move(other);
   };
-  // Drivers that run on the processor take seconds to compile what lanes keep in registers.
-  if (!p.device.gpu.is_software) {
-    consider(propose_sep_fused_subgroup(p, FusedMath::f32));
+  // Drivers that run on the processor have short subgroups, which hold few pixels. Where nothing was measured it is not known if that pays.
+  const bool is_software = p.device.gpu.is_software;
+  if (!is_software || gpu_model(p.device).is_processor) consider(propose_sep_fused_subgroup(p, FusedMath::f32));
+  if (!is_software) {
     // Not for f16, of which large pixels overflow, nor for single channels, of which it has not been timed.
     const FormatInfo& source = info(p.src.format);
     if (!kFusedMath.is_given(p) && source.is_unorm() && source.channels > 1) consider(propose_sep_fused_subgroup(p, FusedMath::half));

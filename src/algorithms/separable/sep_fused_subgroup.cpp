@@ -63,9 +63,12 @@ std::int32_t default_threads(const FusedWork& work) {
 /// costs a tenth; pixels of 8 bytes take more and shorter walks.
 std::int32_t default_chunks(const Problem& p, const FusedWork& work, std::int64_t strips, std::int32_t threads) {
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
+  const std::int64_t across = (strips * subgroup + threads - 1) / threads;
+  // Processors have no threads to fill, and each chunk begins with rows that another has read.
+  const auto groups = static_cast<std::int64_t>(processors(p));
+  if (gpu_model(p.device).is_processor) return static_cast<std::int32_t>(std::clamp<std::int64_t>(groups / across, 1, work.size.y));
   const double more = info(work.source).pixel_bytes() == 8 ? 2.0 : 1.0;
   const double chunks = more * chunks_ending_soonest(p, strips * subgroup, work.size.y, count_of(work.taps.y) - 1);
-  const std::int64_t across = (strips * subgroup + threads - 1) / threads;
   return std::min(even_chunks_of_threads(p, across, threads, chunks), work.size.y);
 }
 
@@ -106,6 +109,18 @@ double instructions(const Problem& p, const FusedWork& work, const Shape& form) 
   const bool is_other = source.bits == 16 && !source.is_unorm() && source.channels < 3;
   if (is_other && p.device.gpu.matrix_operations) channel *= 1.6;
   return (source.channels * channel + borrowed + places) * lending;
+}
+
+/// Of lanes on a processor. Fitted to timings on llvmpipe, where a pixel takes about as long at any number of taps that a subgroup holds:
+/// what it takes to find, load and mask words, in loads, grows with the bytes of a pixel and with lanes that only lend theirs.
+Work work_on_processor(const Problem& p, const FusedWork& work, const Shape& form) {
+  const FormatInfo& source = info(work.source);
+  const double lending = static_cast<double>(p.device.gpu.subgroup_size) * form.pixels_per_thread / form.width;
+  Work out;
+  out.pixels = static_cast<double>(work.size.x) * work.size.y;
+  out.loads = 4.0 + lending + 3.0 / 16.0 * source.pixel_bytes();
+  out.operations = lending * source.channels / 4.0 * (count_of(work.taps.x) + count_of(work.taps.y));
+  return out;
 }
 
 Status check_lanes(const Problem& p) {
@@ -169,7 +184,13 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   const GpuModel device = gpu_model(p.device);
   const double moved = pixels * source.pixel_bytes() * 2.0 / device.bytes_per_second;
   const double computed = pixels * covered * run_up * instructions(p, work, form) / device.operations_per_second;
-  out.seconds = device.launch_seconds + std::hypot(moved, computed);  // each hides part of the other
+  if (device.is_processor) {
+    Work on_processor = work_on_processor(p, work, form);
+    on_processor.covered = covered * run_up;
+    out.seconds = gpu::seconds(p.device, work.source, on_processor);
+  } else {
+    out.seconds = device.launch_seconds + std::hypot(moved, computed);  // each hides part of the other
+  }
   return out;
 }
 
