@@ -111,8 +111,8 @@ double instructions(const Problem& p, const FusedWork& work, const Shape& form) 
   return (source.channels * channel + borrowed + places) * lending;
 }
 
-/// Of lanes on a processor. Fitted to timings on llvmpipe, where a pixel takes about as long at any number of taps that a subgroup holds:
-/// what it takes to find, load and mask words, in loads, grows with the bytes of a pixel and with lanes that only lend theirs.
+/// Of lanes on a processor. Fitted to timings of a driver there, where a pixel takes about as long at any number of taps that a subgroup
+/// holds: what it takes to find, load and mask words, in loads, grows with the bytes of a pixel and with lanes that only lend theirs.
 Work work_on_processor(const Problem& p, const FusedWork& work, const Shape& form) {
   const FormatInfo& source = info(work.source);
   const double lending = static_cast<double>(p.device.gpu.subgroup_size) * form.pixels_per_thread / form.width;
