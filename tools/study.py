@@ -33,8 +33,8 @@ PARTS = {"gpu": "h200", "llvmpipe": "llvmpipe", "cpu": "xeon2500"}
 SPEED = {**PARTS, "cpu": "xeon"}
 # How file names and records call the devices.
 DEVICES = {"h100": "NVIDIA H100 80GB HBM3", "h200": "NVIDIA H200", "llvmpipe": "llvmpipe (LLVM 15.0.6, 256 bits)",
-           "xeon": "Intel(R) Xeon(R) Processor", "xeon2500": "Intel(R) Xeon(R) Processor @ 2.50GHz"}
-SHORT_NAMES = {"h100": "H100", "h200": "H200", "llvmpipe": "llvmpipe", "xeon": "Xeon", "xeon2500": "Xeon, 2.5 GHz"}
+           "xeon": "Intel(R) Xeon(R) Processor", "xeon2500": "Intel(R) Xeon(R) Processor @ 2.50GHz", "epyc": "AMD EPYC"}
+SHORT_NAMES = {"h100": "H100", "h200": "H200", "llvmpipe": "llvmpipe", "xeon": "Xeon", "xeon2500": "Xeon, 2.5 GHz", "epyc": "EPYC"}
 DEFAULT_ERRORS = {"rgba8": 0.125 / 255, "rgba16f": 1e-4, "rgba32f": 2e-5}
 
 QUAD_TECHNIQUES = ("quad.3x3", "nxn.direct", "nxn.shared", "sep.fused")  # the last is what the planner takes
@@ -422,6 +422,37 @@ def pretty(point):
     return (f"{point.ms * 1e3:.0f} us" if point.ms < 1 else f"{short(point.ms, 2)} ms") + ("*" if point.unstable else "")
 
 
+# --- README's table of other libraries on CPUs -------------------------------------------------------------------------
+
+PEERS_OF = "epyc-peers"
+LIBRARIES = ("opencv-python", "libvips", "pillow", "scikit-image", "scipy", "kornia-rs")  # how records' names begin
+LEAST_SHOWN_ERROR = 0.5  # 8-bit steps
+
+
+def cpu_peers(files):
+    """How many times as long as mollify other libraries take, group by group, and by how much they miss."""
+    points = [Point(record) for record in files.get(PEERS_OF, []) if record.get("outcome") == "timed"]
+    names = {library: next((p.peer for p in points if p.peer and p.peer.startswith(f"{library} ")), library) for library in LIBRARIES}
+    rows = []
+    groups = group_by(points, lambda p: (p.family != "gaussian cut", p.kernel == "box", p.format == "rgba32f", p.sigma or p.radius,
+                                         p.record["width"], p.size, p.format))
+    for (*_, size, pixel_format), group in sorted(groups.items()):
+        what, by_name = group[0], {p.peer: p for p in group if p.peer}
+        ours = fastest([p for p in own(group) if p.record["chosen"] and not p.is_loose])
+        amount = f"radius {what.radius:.0f}" if what.radius is not None else f"sigma {what.sigma:g}"
+        cells = [times_as_long(by_name.get(names[library]), ours) for library in LIBRARIES]
+        rows.append((f"{'box' if what.kernel == 'box' else 'Gaussian'}, {amount}, {size} `{pixel_format}`", *cells))
+    return markdown(("", *names.values()), rows)
+
+
+def times_as_long(peer, ours):
+    if peer is None:
+        return ""
+    steps = peer.error * 255
+    error = f", off by {short(steps, 2)}" if peer.format == "rgba8" and steps >= LEAST_SHOWN_ERROR else ""
+    return short(peer.ms / ours.ms, 2) + ("*" if peer.unstable or ours.unstable else "") + error
+
+
 # --- Tables of the techniques' pages -----------------------------------------------------------------------------------
 
 TECHNIQUES = ("nxn.direct", "nxn.shared", "sep.direct", "sep.shared", "sep.inline", "sep.inline_shared", "sep.sliding", "sep.inline_sliding",
@@ -484,7 +515,7 @@ def of_all_techniques(measured):
 def pages(files, root=ROOT):
     """What stands between the marks of each page, by their names."""
     measured = techniques(files)
-    made = {root / "docs" / "study.md": of_parts(studies(files)), root / "README.md": {"speed": speed(files)},
+    made = {root / "docs" / "study.md": of_parts(studies(files)), root / "README.md": {"speed": speed(files), "cpu peers": cpu_peers(files)},
             root / "docs" / "techniques" / "README.md": {"measured": of_all_techniques(measured)}}
     for path in sorted((root / "docs" / "techniques").glob("*.*.md")):
         made[path] = {"measured": of_technique(path.stem, measured)} if path.stem in TECHNIQUES else {}

@@ -84,15 +84,16 @@ class PagesTest(unittest.TestCase):
         self.assertEqual(self.problems(), [])
 
     def test_a_changed_figure_of_a_table_is_seen(self):
-        for page, name in (("README.md", "speed"), ("docs/study.md", "gpu winners"), ("docs/techniques/sep.inline.md", "measured"),
-                           ("docs/techniques/README.md", "measured")):
+        for page, name in (("README.md", "speed"), ("README.md", "cpu peers"), ("docs/study.md", "gpu winners"),
+                           ("docs/techniques/sep.inline.md", "measured"), ("docs/techniques/README.md", "measured")):
             self.change(page, f"<!-- /{name} -->", f"| 7 us | 7 | 7 |\n<!-- /{name} -->")
             self.assertTrue(any(problem.startswith(f"{page}: the tables") for problem in self.problems()), page)
 
     def test_a_changed_record_is_seen(self):
         for file, case, pages in (("h200-study", "sep.inline/4096x4096/rgba8/gaussian:sigma=3,radius=9/clamp",
                                    ["docs/study.md", "docs/techniques/README.md", "docs/techniques/sep.inline.md"]),
-                                  ("xeon-speed", "auto/4096x4096/rgba8/box:radius=9/clamp", ["README.md"])):
+                                  ("xeon-speed", "auto/4096x4096/rgba8/box:radius=9/clamp", ["README.md"]),
+                                  ("epyc-peers", "auto/512x512/rgba8/box:radius=9/clamp", ["README.md"])):
             files = copy.deepcopy(self.files)
             for record in files[file]:
                 if record["case"] == case and not record["peer"]:
