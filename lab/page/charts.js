@@ -212,7 +212,8 @@ const charts = (() => {
   function defaultAccuracy(list) {
     const {default_error: allowed} = (list[0] || {record: {}}).record;
     if (allowed === undefined) return undefined;
-    return {silent: true, symbol: "none", data: [{xAxis: allowed}], lineStyle: {color: look.css("--muted"), type: "dashed", width: 1},
+    // The library rounds to two decimals, which is 0 and beyond the axis, unless it is told not to.
+    return {silent: true, symbol: "none", precision: -1, data: [{xAxis: allowed}], lineStyle: {color: look.css("--muted"), type: "dashed", width: 1},
       label: {formatter: "allowed by default", position: "insideEndTop", color: look.css("--muted")}};
   }
 

@@ -166,6 +166,9 @@ class BrowserTest(unittest.TestCase):
         self.open_report_of(*curves, *many)
         self.assertEqual(self.ask("lab.filters.size"), "512x512")
 
+    def test_the_error_that_is_allowed_by_default_is_a_line(self):
+        self.assertIn("allowed by default", self.ask("lab.instances.error.renderToSVGString()"))
+
     def test_the_chart_of_errors_opens_on_more_than_one_point(self):
         records = [json.loads(line) for line in RESULTS.read_text().splitlines()]
         ended = [r for r in records if r["width"] == 512 and r["src_format"] == "rgba8" and r["kernel"] == "gaussian" and "radius" in r]
