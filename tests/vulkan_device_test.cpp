@@ -93,7 +93,7 @@ class Folder {
 };
 
 Pixels run_with_cache(const Folder& folder, const Pixels& src) {
-  const Device device = must(Device::open("vulkan", {.cache_folder = folder.path()}));
+  const Device device = must(Device::open("vulkan", {.cache_folder = folder.path(), .probe = false}));
   return run(prepared_on(device, kStorages[0]), src);
 }
 
