@@ -18,6 +18,11 @@ QUICK = f"{ALGORITHM}/*/rgba8/box:radius=1/*"
 QUICKER = "gauss.recursive/*/rgba8/*" if DEVICE != "cpu" else "gauss.decimate/*/rgba8/*"  # no options: one decision
 
 
+def rows_of(text):
+    """Of a table: what follows its four lines, without the rates of a device that was measured when it was opened."""
+    return [line for line in text.splitlines()[4:] if not line.startswith("rates ")]
+
+
 class TuneTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -74,12 +79,12 @@ class TuneTest(unittest.TestCase):
 
     def test_rows_are_kept_beside_others_and_listed(self):
         self.assertEqual(self.text.splitlines()[0], "mollify tuning 1")
-        self.assertEqual(len(self.text.splitlines()), 5)
+        self.assertEqual(len(rows_of(self.text)), 1)
         row = self.write_row()[4]
         self.assertIn("here    " + row, self.run_tool("tune", "--list").stdout)
         for _ in range(2):  # the same algorithm's rows take the place of those before
             printed = self.tune().stdout.splitlines()
-            rows = self.path.read_text().splitlines()[4:]
+            rows = rows_of(self.path.read_text())
             self.assertGreater(len(printed), 0)
             self.assertEqual(len(rows), len(printed) + 1)
             self.assertEqual(rows[-1], row)
@@ -93,8 +98,8 @@ class TuneTest(unittest.TestCase):
     def test_dry_runs_store_nothing(self):
         lines = self.tune("--dry-run", "--print").stdout.splitlines()
         self.assertEqual(lines[:4], self.text.splitlines()[:4])
-        self.assertGreater(len(lines), 4)
-        self.assertEqual(self.files(), [])
+        self.assertGreater(len(rows_of("\n".join(lines))), 0)
+        self.assertEqual([row for name in self.files() for row in rows_of((self.folder / name).read_text())], [])
 
     def test_plans_go_by_the_rows_until_they_are_removed(self):
         self.write_row()
@@ -139,7 +144,7 @@ class TuneTest(unittest.TestCase):
                 _, complaint = process.communicate(timeout=300)
                 self.assertEqual(process.returncode, 130, complaint)
                 self.assertIn("stored", complaint)
-                self.assertGreaterEqual(len(self.path.read_text().splitlines()), 5)
+                self.assertGreaterEqual(len(rows_of(self.path.read_text())), 1)
                 self.path.unlink()
 
     def test_mistakes(self):
