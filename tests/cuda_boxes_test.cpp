@@ -29,7 +29,7 @@ TEST(CudaBoxes, PassTheirCases) {
 TEST(CudaBoxes, WiderThanAStripTakeTwoPasses) {
   const Device device = Device::open("cuda").value();
   for (const char* text :
-       {"auto/1031x67/rgba8/box:radius=256x50/mirror", "auto/700x67/rgba32f/box:radius=300x100/reflect/roi=600x50+13+13",
+       {"auto/1031x67/rgba8/box:radius=256x150/mirror", "auto/700x67/rgba32f/box:radius=300x100/reflect/roi=600x50+13+13",
         "auto/1500x67/rgba16f/box:radius=256x256/clamp", "auto/2300x33/r8/box:radius=1100x20/constant:value=0.25_0.8_0.1_0.6",
         "auto/900x67/rgb8/box:radius=400x50/wrap/roi=700x60+100+5", "auto/1100x40/rg16f/box:radius=600.5x50.25/mirror/roi=1000x17+64+8",
         "auto/1031x67/rgba16/box:radius=300x20/constant+wrap:value=0.25_0.8_0.1_0.6",

@@ -16,6 +16,7 @@ double bytes[30000];
 
 #include "backends/cuda/kernels/box_any.cu"
 #include "backends/cuda/kernels/box_passes.cu"
+#include "backends/cuda/kernels/box_segments.cu"
 #include "backends/cuda/kernels/box_wide.cu"
 #include "backends/cuda/kernels/gauss_decimate.cu"
 #include "backends/cuda/kernels/gauss_grid.cu"
@@ -24,6 +25,7 @@ double bytes[30000];
 #include "backends/cuda/kernels/sep_matrix.cu"
 #include "backends/cuda/kernels/sep_matrix_planes.cu"
 #include "backends/cuda/kernels/sep_passes.cu"
+#include "backends/cuda/kernels/sep_scatter.cu"
 
 namespace mollify::test {
 namespace {
@@ -51,6 +53,10 @@ const std::map<std::string, Kernel>& kernels() {
   by_name["box_along_" #name] = kernel_of(box_along_##name);
     MOLLIFY_OF_BOXES(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
+#define MOLLIFY_ADD(form, means) by_name["box_segments_4_u8_" #form "_" #means] = kernel_of(box_segments_4_u8_##form##_##means);
+    MOLLIFY_OF_BOX_SEGMENTS(MOLLIFY_ADD)
+#undef MOLLIFY_ADD
+    by_name["box_blocks_4_u8"] = kernel_of(box_blocks_4_u8);
 #define MOLLIFY_ADD(name, pixels, support, by_steps, exact)                                     \
   by_name["gauss_decimate_" #name "_" #support] = kernel_of(gauss_decimate_##name##_##support); \
   by_name["gauss_upsample_" #name "_" #support] = kernel_of(gauss_upsample_##name##_##support);
@@ -63,6 +69,9 @@ const std::map<std::string, Kernel>& kernels() {
   by_name["sep_matrix_" #name "_" #across "_" #down] = kernel_of(sep_matrix_##name##_##across##_##down);
     MOLLIFY_OF_SEP_MATRIX(MOLLIFY_ADD)
     MOLLIFY_OF_SEP_MATRIX_PLANES(MOLLIFY_ADD)
+#undef MOLLIFY_ADD
+#define MOLLIFY_ADD(channels, taps) by_name["sep_scatter_" #channels "_f32_" #taps] = kernel_of(sep_scatter_##channels##_f32_##taps);
+    MOLLIFY_OF_SEP_SCATTER(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
 #define MOLLIFY_ADD(name)                                                      \
   by_name["box_rows_" #name] = kernel_of(box_rows_##name);                     \

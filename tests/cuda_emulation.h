@@ -191,6 +191,15 @@ T __shfl_sync(unsigned, T value, int lane) {
   return emulation::Block::running().of_lane(value, static_cast<unsigned>(lane));
 }
 template <class T>
+T __shfl_down_sync(unsigned, T value, int delta, int width) {
+  const unsigned lane = threadIdx.x % 32;
+  const bool is_there = lane % static_cast<unsigned>(width) + static_cast<unsigned>(delta) < static_cast<unsigned>(width);
+  return __shfl_sync(~0U, value, static_cast<int>(lane) + (is_there ? delta : 0));
+}
+inline void __syncwarp() {
+  __syncthreads();
+}
+template <class T>
 T __ldg(const T* from) {
   return *from;
 }
@@ -205,6 +214,9 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
 }
 inline unsigned __float_as_uint(float v) {
   return std::bit_cast<unsigned>(v);
+}
+inline float __int_as_float(int v) {
+  return std::bit_cast<float>(v);
 }
 inline float __uint_as_float(unsigned v) {
   return std::bit_cast<float>(v);

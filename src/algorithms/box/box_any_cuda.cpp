@@ -8,6 +8,8 @@
 #include "algorithms/common/occupancy.h"
 #include "backends/cuda/kernels/box_any_shape.h"
 #include "backends/cuda/kernels/box_division.h"
+#include "backends/cuda/kernels/box_segments_shape.h"
+#include "base/places.h"
 #include "model/gpu_model.h"
 
 namespace mollify {
@@ -249,6 +251,78 @@ Result<Proposal> in_two_passes(const Problem& p, const PerAxis<BoxAxis>& box, co
   return out;
 }
 
+/// Bytes of four channels, both axes in one kernel: sums down columns slide in registers, two in a word.
+Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  const FormatInfo& format = info(p.src.format);
+  if (!form.is_integer || format.bits != 8 || format.channels != 4) return refusal("segments are of four bytes a pixel");
+  if (has_stride(p.spec)) return refusal("segments do not take a stride");
+  if (kBoxThreads.is_given(p)) return refusal("blocks of threads of segments have one size");
+  if (box.y.whole() > cuda::kBoxSegmentsHigh) return refusal("sums of more rows do not fit into 16 bits");
+  constexpr double kLeastMade = 0.7;  // of what a strip reads; a wider block of threads is faster below that
+  const auto is_wide_enough = [&](const cuda::BoxSegments& shape) { return shape.made(box.x.whole()) >= kLeastMade * shape.reach(); };
+  const auto* shape = std::ranges::find_if(cuda::kBoxSegments, is_wide_enough);
+  if (shape == std::end(cuda::kBoxSegments)) --shape;
+  const std::int32_t most = shape->made(box.x.whole());
+  if (most < shape->segment()) return refusal("the window is wider than a strip");
+
+  const Rect r = region(p);
+  const BoxAxis &x = box.x, &y = box.y;
+  const std::int32_t strips = (r.width + most - 1) / most;
+  const std::int32_t made = even_length(r.width, strips, 4);
+  constexpr std::int32_t kMostRead = 48;  // rows of first windows: measured, blocks are faster than more
+  const bool has_blocks = y.whole() > kMostRead;
+  const std::int32_t fewest = has_blocks ? shape->step_rows : std::min(y.whole(), r.height);
+  const std::int32_t rows = std::min(rows_of_chunk(p, strips, r.height, shape->at_once, shape->step_rows, fewest), cuda::kBoxSegmentsRows);
+  if (Status s = check_shared(p, shape->shared_bytes(rows, y.whole())); !s) return s.error();
+  Pass pass = make_pass("box_segments", {r.width, r.height}, {made, rows}, {shape->threads, 1}, Storage::buffer);
+  set_box(p, box, form, {0, 0}, pass);
+  pass.constants["form"] = shape - std::begin(cuda::kBoxSegments);
+  pass.origin = {r.x, r.y};
+  pass.extent = *box_extents(p);
+
+  Proposal out;
+  if (has_blocks) {
+    const auto floor_of = [](std::int32_t v, std::int32_t step) { return (v >= 0 ? v : v - (step - 1)) / step * step; };
+    constexpr std::int32_t kColumns = cuda::kBoxBlockColumns;
+    const std::int32_t first = r.x - x.before;
+    const std::int32_t begin = floor_of(first, kColumns);
+    pass.constants["first_block"] = floor_of(first, shape->columns) - begin;
+    const std::int32_t width =
+        (floor_of(first, shape->columns) - begin + (strips - 1) * made + shape->reach() + kColumns - 1) / kColumns * kColumns;
+    const std::int32_t chunks = (r.height + rows - 1) / rows;
+    const std::int32_t blocks = chunks + (y.whole() + rows - 1) / rows;
+    Pass sums = make_pass("box_blocks", {width, blocks * rows}, {cuda::kBoxBlockThreads * kColumns, rows}, {cuda::kBoxBlockThreads, 1},
+                          Storage::buffer);
+    sums.constants["part"] = y.whole() % rows;
+    sums.origin = {begin, r.y - y.before - 1};
+    sums.destination = intermediate(0);
+    pass.auxiliary = intermediate(0);
+    out.intermediates = {{width, 2 * blocks, PixelFormat::rg32f}};
+    out.passes.push_back(std::move(sums));
+  }
+  out.options = {kBoxSums.as(BoxAnySums::u32), kBoxThreads.as(shape->threads)};
+  const double reads = static_cast<double>(shape->reach()) / made;
+  const double first_sums = has_blocks ? 0.0 : static_cast<double>(y.whole()) / rows;
+  const double bytes = static_cast<double>(source_bytes(p)) * (1.0 + first_sums) + static_cast<double>(p.dst.payload_bytes());
+  const double pixels = static_cast<double>(r.width) * r.height;
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = pixels,
+                         .loads = reads * (2.0 + first_sums),
+                         .shared_loads = reads + 3.0,
+                         .operations = reads * (2.0 + first_sums) + 4.0,
+                         .barriers = 2.0 / shape->step_rows * reads,
+                         .bytes = bytes});
+  if (has_blocks) {
+    out.seconds +=
+        seconds(p.device, p.src.format, {.pixels = pixels, .loads = 1.0, .operations = 1.0, .bytes = static_cast<double>(source_bytes(p))});
+  }
+  out.moved_bytes = static_cast<std::int64_t>(bytes) + (has_blocks ? source_bytes(p) : 0);
+  out.window_blocks = {1, 1};
+  out.reach = PerAxis<Reach>{{x.reach_before(), x.reach_after()}, {y.reach_before(), y.reach_after()}};
+  out.passes.push_back(std::move(pass));
+  return out;
+}
+
 /// Strips that fit into the memory of a block of threads.
 Result<Proposal> in_strips(const Problem& p) {
   const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
@@ -258,6 +332,7 @@ Result<Proposal> in_strips(const Problem& p) {
   }
   const Result<Form> form = form_of(p, *box);
   if (!form) return form.error();
+  if (Result<Proposal> segments = in_segments(p, *box, *form)) return segments;
   Result<Proposal> one = in_one_pass(p, *box, *form);
   // Measured: where strips make fewer of the pixels that they read, two passes are faster.
   constexpr double kLeastMade = 0.3;

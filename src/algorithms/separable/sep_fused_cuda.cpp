@@ -1,11 +1,14 @@
 // sep.fused on CUDA. In one pass, blocks of threads move down strips of columns: rows are filtered along x into a ring of rows in shared
-// memory, and along y out of that; products of tensor cores are sep_fused_cuda_matrix.cpp's. In two passes, what is filtered along x
-// becomes an image of sums.
+// memory, and along y out of that, or straight into sums of columns in registers; products of tensor cores are
+// sep_fused_cuda_matrix.cpp's. In two passes, what is filtered along x becomes an image of sums.
+#include <algorithm>
+
 #include "algorithms/common/occupancy.h"
 #include "algorithms/separable/sep_fused.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "backends/cuda/kernels/sep_passes_shape.h"
 #include "backends/cuda/kernels/sep_registers_shape.h"
+#include "backends/cuda/kernels/sep_scatter_shape.h"
 #include "base/places.h"
 #include "math/weights.h"
 
@@ -28,11 +31,14 @@ Status fits_one_pass(const Problem& p, const SeparableTaps& s, bool wide) {
   return check_shared(p, shape.shared_bytes());
 }
 
+bool is_only_blurred(const Problem& p) {
+  return p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
+}
+
 /// Few taps of images that are only blurred: filtered rows stay in registers.
 bool is_for_registers(const Problem& p, const SeparableTaps& s) {
   const FormatInfo& format = info(p.src.format);
-  const bool is_plain = p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none &&
-                        (format.bits == 8 || !format.is_unorm());
+  const bool is_plain = is_only_blurred(p) && (format.bits == 8 || !format.is_unorm());
   // Measured: nine taps of these are faster in shared memory.
   constexpr std::int32_t kMostTapsOfWidePixels = 7;
   if (format.channels == 4 && format.bits == 32 && count_of(s.taps.x) > kMostTapsOfWidePixels) return false;
@@ -59,6 +65,53 @@ void add_registers(const Problem& p, SeparableTaps s, Proposal& out) {
                          .operations = (1.0 + reads) * taps * channels / 4.0,
                          .bytes = pixels * (info(p.src.format).pixel_bytes() * reads + info(p.dst.format).pixel_bytes())});
   out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
+  pass.origin = {r.x, r.y};
+  pass.taps = std::move(s.taps);
+  out.passes.push_back(std::move(pass));
+}
+
+/// Taps that a kernel with sums in registers has for these, the same number on either axis; 0 if there is none.
+std::int32_t taps_of_scatter(const Problem& p, const SeparableTaps& s) {
+  const FormatInfo& format = info(p.src.format);
+  if (!is_only_blurred(p) || !format.is_floating() || format.bits != 32 || (format.channels != 1 && format.channels != 4)) return 0;
+  if (format.channels == 1 && region(p).x % 4 != 0) return 0;  // strips begin at multiples of four pixels
+  const auto reach = [](const AxisTaps& taps) { return std::max(taps.anchor, count_of(taps) - 1 - taps.anchor); };
+  const std::int32_t needed = 2 * std::max(reach(s.taps.x), reach(s.taps.y)) + 1;
+  const auto* const found = std::ranges::lower_bound(cuda::kSepScatterSizes, needed);
+  if (found == std::end(cuda::kSepScatterSizes)) return 0;
+  constexpr std::int32_t kMostZeros = 8;  // on both axes: more take longer than what this form saves
+  if (2 * *found - count_of(s.taps.x) - count_of(s.taps.y) > kMostZeros) return 0;
+  const cuda::SepScatterShape shape(format.channels, *found, cuda::sep_scatter_threads(*found));
+  return check_shared(p, shape.shared_bytes()) ? *found : 0;
+}
+
+void add_scatter(const Problem& p, SeparableTaps s, std::int32_t taps, Proposal& out) {
+  const Rect r = region(p);
+  const int channels = info(p.src.format).channels;
+  const std::int32_t own = cuda::sep_scatter_own(taps);
+  const std::int32_t most = cuda::sep_scatter_threads(taps);
+  const std::int32_t threads = std::min(((p.dst.width * channels + own - 1) / own + 31) / 32 * 32, most);
+  const std::int32_t columns = threads * own / channels;
+  const std::int32_t across = (p.dst.width + columns - 1) / columns;
+  constexpr std::int32_t kStep = cuda::kSepScatterRows;
+  const double at_once = static_cast<double>(cuda::sep_scatter_at_once(taps)) * most / threads;
+  const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, at_once, kStep, 2 * kStep);
+  Pass pass = make_pass("sep_scatter", {p.dst.width, p.dst.height}, {columns, rows}, {threads, 1}, Storage::buffer);
+  pass.constants["taps"] = taps;
+  const double reads_y = (rows + taps - 1.0) / rows;
+  const double reads = reads_y * (columns + taps - 1.0) / columns;
+  const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = pixels,
+                         .loads = reads,
+                         .shared_loads = reads * taps / 8.0,
+                         .operations = 2.0 * reads_y * taps,
+                         .barriers = reads / kStep,
+                         .bytes = pixels * (info(p.src.format).pixel_bytes() * reads + info(p.dst.format).pixel_bytes())});
+  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
+  // Zeros around the weights are no zeros beside what is not finite.
+  const Reach reach{taps / 2, taps / 2};
+  out.reach = PerAxis<Reach>{reach, reach};
   pass.origin = {r.x, r.y};
   pass.taps = std::move(s.taps);
   out.passes.push_back(std::move(pass));
@@ -157,6 +210,8 @@ Result<Proposal> propose_sep_fused_cuda(const Problem& p) {
   }
   if (in_one && is_for_registers(p, *s)) {
     add_registers(p, std::move(*s), out);
+  } else if (const std::int32_t taps = in_one ? taps_of_scatter(p, *s) : 0; taps != 0) {
+    add_scatter(p, std::move(*s), taps, out);
   } else if (in_one) {
     add_one_pass(p, std::move(*s), out);
   } else {

@@ -7,6 +7,7 @@
 #include "backends/cuda/kernels/box_any_shape.h"
 #include "backends/cuda/kernels/box_division.h"
 #include "backends/cuda/kernels/box_passes_shape.h"
+#include "backends/cuda/kernels/box_segments_shape.h"
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
 #include "backends/cuda/kernels/gauss_grid_shape.h"
 #include "backends/cuda/kernels/gauss_matrix_shape.h"
@@ -15,6 +16,7 @@
 #include "backends/cuda/kernels/sep_matrix_shape.h"
 #include "backends/cuda/kernels/sep_passes_shape.h"
 #include "backends/cuda/kernels/sep_registers_shape.h"
+#include "backends/cuda/kernels/sep_scatter_shape.h"
 #include "backends/cuda/matrix_tables.h"
 #include "base/components.h"
 #include "base/gpu_images.h"
@@ -153,7 +155,7 @@ Draft sep_fused(const Plan& plan, const Pass& pass, Tables& tables) {
   const SepFusedShape shape(info(plan.src.format).channels, pass.tile.x, a.taps_x, a.taps_y, a.first_x);
   return {"sep_fused",
           name_of("sep_fused", plan, ending_of(plan)),
-          {nullptr, a, kSepFusedThreads, static_cast<std::uint32_t>(shape.shared_bytes()), pass.source, pass.destination}};
+          {nullptr, a, kSepFusedThreads, static_cast<std::uint32_t>(shape.shared_bytes()), pass.source, pass.destination, {}}};
 }
 
 Draft sep_registers(const Plan& plan, const Pass& pass, Tables& tables) {
@@ -168,6 +170,33 @@ Draft sep_registers(const Plan& plan, const Pass& pass, Tables& tables) {
 
 std::int32_t constant(const Pass& pass, const std::string& name) {
   return static_cast<std::int32_t>(pass.constants.at(name));
+}
+
+/// Weights stand in the middle of those that the kernel has, and zeros around them.
+Draft sep_scatter(const Plan& plan, const Pass& pass, Tables&) {
+  SepScatter a{shared_of(plan, pass)};
+  const std::int32_t taps = constant(pass, "taps");
+  const auto put = [&](const AxisTaps& from, float* to) {
+    const std::int32_t before = taps / 2 - from.anchor;
+    for (std::size_t i = 0; i < from.weights.size(); ++i) to[static_cast<std::size_t>(before) + i] = static_cast<float>(from.weights[i]);
+  };
+  put(pass.taps.x, a.weights_x);
+  put(pass.taps.y, a.weights_y);
+  a.first_x = pass.origin.x - taps / 2;
+  a.first_y = pass.origin.y - taps / 2;
+  a.rows = pass.tile.y;
+  a.blocks_across = ceil_div(a.destination.width, pass.tile.x);
+  a.blocks_down = ceil_div(a.destination.height, a.rows);
+  const SepScatterShape shape(info(plan.src.format).channels, taps, pass.group.x);
+  return {"sep_scatter",
+          name_of("sep_scatter", plan, "_f32_" + std::to_string(taps)),
+          {nullptr,
+           a,
+           static_cast<std::uint32_t>(pass.group.x),
+           static_cast<std::uint32_t>(shape.shared_bytes()),
+           pass.source,
+           pass.destination,
+           {}}};
 }
 
 Draft sep_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
@@ -198,8 +227,13 @@ Draft sep_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
   const std::string ending = std::string(ending_of(plan)) + "_" + std::to_string(size.across) + "_" + std::to_string(size.down);
   return {format.channels == 1 ? "sep_matrix_planes" : "sep_matrix",
           name_of("sep_matrix", plan, ending),
-          {nullptr, a, kMatrixThreads, static_cast<std::uint32_t>(matrix_shared_bytes(size, halves == 2, format.channels, a.rows)),
-           pass.source, pass.destination}};
+          {nullptr,
+           a,
+           kMatrixThreads,
+           static_cast<std::uint32_t>(matrix_shared_bytes(size, halves == 2, format.channels, a.rows)),
+           pass.source,
+           pass.destination,
+           {}}};
 }
 
 CoarseGrid grid_of(const Plan& plan, const Pass& pass, Tables& tables) {
@@ -236,7 +270,7 @@ Draft gauss_decimate(const Plan& plan, const Pass& pass, Tables& tables) {
   const std::int32_t floats = decimate_floats(shape, pass.group.x, a.factor_x, a.support_x, a.factor_y, kMostSupport);
   return {"gauss_decimate",
           name_of("gauss_decimate", plan, ending_of_support(plan, a.support_y, 0)),
-          {nullptr, a, threads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination}};
+          {nullptr, a, threads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination, {}}};
 }
 
 Draft gauss_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
@@ -273,8 +307,13 @@ Draft gauss_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
   const std::string ending = std::string(ending_of(plan)) + "_" + std::to_string(shape.tiles);
   return {"gauss_matrix",
           name_of("gauss_matrix", plan, ending),
-          {nullptr, a, static_cast<std::uint32_t>(shape.threads()),
-           static_cast<std::uint32_t>(shape.shared_bytes(info(plan.src.format).channels)), pass.source, pass.destination}};
+          {nullptr,
+           a,
+           static_cast<std::uint32_t>(shape.threads()),
+           static_cast<std::uint32_t>(shape.shared_bytes(info(plan.src.format).channels)),
+           pass.source,
+           pass.destination,
+           {}}};
 }
 
 /// Coarse samples beyond the edge of the grid are like the nearest.
@@ -303,7 +342,7 @@ Draft gauss_grid_axis(const Plan& plan, const Pass& pass, const AxisTaps& taps, 
   const std::int64_t shared = down ? grid_columns_shared_bytes(a.count) : grid_rows_shared_bytes(channels, a.count);
   return {"gauss_grid",
           name_of(down ? "gauss_grid_columns" : "gauss_grid_rows", plan, "_f32"),
-          {nullptr, a, kGridThreads, static_cast<std::uint32_t>(shared), pass.source, pass.destination}};
+          {nullptr, a, kGridThreads, static_cast<std::uint32_t>(shared), pass.source, pass.destination, {}}};
 }
 
 Draft gauss_grid_rows(const Plan& plan, const Pass& pass, Tables& tables) {
@@ -327,7 +366,7 @@ Draft gauss_upsample(const Plan& plan, const Pass& pass, Tables& tables) {
   const std::int32_t floats = floats_of_weights(a.factor_y, kMostSupport);
   return {"gauss_decimate",
           name_of("gauss_upsample", plan, ending_of_support(plan, a.support_y, a.support_x)),
-          {nullptr, a, kUpsampleThreads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination}};
+          {nullptr, a, kUpsampleThreads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination, {}}};
 }
 
 Draft sep_rows(const Plan& plan, const Pass& pass, Tables& tables) {
@@ -342,7 +381,8 @@ Draft sep_rows(const Plan& plan, const Pass& pass, Tables& tables) {
   a.blocks_across = ceil_div(a.destination.width, kSepRowsColumns);
   a.blocks_down = a.destination.height;
   const auto shared = static_cast<std::uint32_t>(sep_rows_shared_bytes(info(plan.src.format).channels, a.step, wide));
-  return {"sep_passes", name_of("sep_rows", plan, ending_of(wide)), {nullptr, a, kSepRowsColumns, shared, pass.source, pass.destination}};
+  return {
+      "sep_passes", name_of("sep_rows", plan, ending_of(wide)), {nullptr, a, kSepRowsColumns, shared, pass.source, pass.destination, {}}};
 }
 
 Draft sep_columns(const Plan& plan, const Pass& pass, Tables& tables) {
@@ -358,7 +398,8 @@ Draft sep_columns(const Plan& plan, const Pass& pass, Tables& tables) {
   for (std::size_t c = 0; c < 4; ++c) a.outside_row[c] = a.outside.value[c] * pass.outside_gain;
   a.blocks_across = ceil_div(ceil_div(a.destination.width * channels, 4), kSepColumnsThreads);
   a.blocks_down = a.destination.height;
-  return {"sep_passes", name_of("sep_columns", plan, ending_of(wide)), {nullptr, a, kSepColumnsThreads, 0, pass.source, pass.destination}};
+  return {
+      "sep_passes", name_of("sep_columns", plan, ending_of(wide)), {nullptr, a, kSepColumnsThreads, 0, pass.source, pass.destination, {}}};
 }
 
 Draft nxn_direct(const Plan& plan, const Pass& pass, Tables& tables) {
@@ -373,8 +414,9 @@ Draft nxn_direct(const Plan& plan, const Pass& pass, Tables& tables) {
   a.step_y = plan.spec.stride.y.step;
   a.blocks_across = ceil_div(a.destination.width, kNxnColumns);
   a.blocks_down = ceil_div(a.destination.height, kNxnRows);
-  return {
-      "nxn_direct", name_of("nxn_direct", plan, ending_of(wide)), {nullptr, a, kNxnColumns * kNxnRows, 0, pass.source, pass.destination}};
+  return {"nxn_direct",
+          name_of("nxn_direct", plan, ending_of(wide)),
+          {nullptr, a, kNxnColumns * kNxnRows, 0, pass.source, pass.destination, {}}};
 }
 
 BoxAny box_arguments(const Plan& plan, const Pass& pass) {
@@ -419,8 +461,13 @@ Draft box_draft(const Plan& plan, const Pass& pass, std::string_view module, std
   const std::string_view type = pass.constants.at("any") != 0 ? "_any" : is_words ? "_u16" : ending_of(plan);
   return {std::string(module),
           name_of(kernel, plan, type),
-          {nullptr, box_arguments(plan, pass), static_cast<std::uint32_t>(pass.group.x), static_cast<std::uint32_t>(shared_bytes),
-           pass.source, pass.destination}};
+          {nullptr,
+           box_arguments(plan, pass),
+           static_cast<std::uint32_t>(pass.group.x),
+           static_cast<std::uint32_t>(shared_bytes),
+           pass.source,
+           pass.destination,
+           {}}};
 }
 
 Draft box_any(const Plan& plan, const Pass& pass, Tables&) {
@@ -435,6 +482,45 @@ Draft box_down(const Plan& plan, const Pass& pass, Tables&) {
 Draft box_along(const Plan& plan, const Pass& pass, Tables&) {
   const BoxAlongShape shape(info(plan.src.format).channels, pass.group.x, constant(pass, "four_bytes"));
   return box_draft(plan, pass, "box_wide", "box_along", shape.shared_bytes());
+}
+
+/// Sums of blocks of rows: see box_segments.cu.
+Draft box_blocks(const Plan& plan, const Pass& pass, Tables&) {
+  BoxAny a{shared_of(plan, pass)};
+  a.first_x = pass.origin.x;
+  a.first_y = pass.origin.y;
+  a.rows = pass.tile.y;
+  a.window_y = constant(pass, "part");
+  a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
+  a.blocks_down = ceil_div(pass.size.y, a.rows);
+  return {"box_segments",
+          name_of("box_blocks", plan, "_u8"),
+          {nullptr, a, kBoxBlockThreads, static_cast<std::uint32_t>(box_blocks_shared_bytes(a.rows)), pass.source, pass.destination, {}}};
+}
+
+/// Where means are made of floats, the factor is a little more than 1 / pixels if one may be a half, which then is rounded up.
+Draft box_segments(const Plan& plan, const Pass& pass, Tables&) {
+  BoxSlide a;
+  static_cast<BoxAny&>(a) = box_arguments(plan, pass);
+  const std::int64_t pixels = std::int64_t{a.window_x} * a.window_y;
+  const bool by_floats = are_float_means(pixels);
+  if (by_floats) {
+    a.scale = static_cast<float>(1.0 / static_cast<double>(pixels));
+    while (pixels % 2 == 0 && static_cast<double>(a.scale) * static_cast<double>(pixels) <= 1.0) a.scale = std::nextafter(a.scale, 1.0F);
+  }
+  if (pass.auxiliary) {
+    a.whole = a.window_y / a.rows;
+    a.part = a.window_y % a.rows;
+    a.first_block = constant(pass, "first_block");
+    a.blocks.width = desc_of(plan, *pass.auxiliary).width;
+    a.blocks.height = desc_of(plan, *pass.auxiliary).height;
+  }
+  const std::int32_t form = constant(pass, "form");
+  const BoxSegments& shape = kBoxSegments[form];
+  return {"box_segments",
+          name_of("box_segments", plan, "_u8_" + std::to_string(form) + (by_floats ? "_floats" : "_integers")),
+          {nullptr, a, static_cast<std::uint32_t>(shape.threads), static_cast<std::uint32_t>(shape.shared_bytes(a.rows, a.window_y)),
+           pass.source, pass.destination, pass.auxiliary}};
 }
 
 /// What a pass of box_passes.cu is given, of either axis.
@@ -468,7 +554,7 @@ Draft box_pass(const Plan& plan, const Pass& pass, bool down) {
   const auto shared = static_cast<std::uint32_t>(box_passes_shared_bytes(info(plan.src.format).channels, threads));
   return {"box_passes",
           name_of(down ? "box_columns" : "box_rows", plan, ending_of(pass.constants.at("wide") != 0)),
-          {nullptr, a, static_cast<std::uint32_t>(threads), shared, pass.source, pass.destination}};
+          {nullptr, a, static_cast<std::uint32_t>(threads), shared, pass.source, pass.destination, {}}};
 }
 
 Draft box_rows(const Plan& plan, const Pass& pass, Tables&) {
@@ -486,9 +572,11 @@ struct KernelRow {
 constexpr std::array kKernels = {
     KernelRow{"box_along", box_along},
     KernelRow{"box_any", box_any},
+    KernelRow{"box_blocks", box_blocks},
     KernelRow{"box_columns", box_columns},
     KernelRow{"box_down", box_down},
     KernelRow{"box_rows", box_rows},
+    KernelRow{"box_segments", box_segments},
     KernelRow{"gauss_decimate", gauss_decimate},
     KernelRow{"gauss_grid", gauss_grid},
     KernelRow{"gauss_grid_columns", gauss_grid_columns},
@@ -501,6 +589,7 @@ constexpr std::array kKernels = {
     KernelRow{"sep_matrix", sep_matrix},
     KernelRow{"sep_registers", sep_registers},
     KernelRow{"sep_rows", sep_rows},
+    KernelRow{"sep_scatter", sep_scatter},
 };
 
 Shared& shared_arguments(Arguments& arguments) {
@@ -602,6 +691,8 @@ Status Prepared::enqueue(const Place& source, const Place& destination, std::int
     Shared& shared = shared_arguments(arguments);
     set_place(shared.source, place_of(launch.source), info(desc_of(plan_, launch.source).format));
     set_place(shared.destination, place_of(launch.destination), info(desc_of(plan_, launch.destination).format));
+    Pixels* const auxiliary = launch.auxiliary ? &std::get<BoxSlide>(arguments).blocks : nullptr;
+    if (auxiliary != nullptr) set_place(*auxiliary, place_of(*launch.auxiliary), info(desc_of(plan_, *launch.auxiliary).format));
     const std::int64_t blocks = std::int64_t{shared.blocks_across} * shared.blocks_down;
     const std::int64_t at_once = std::max<std::int64_t>(kMostBlocks / blocks, 1);
     for (std::int64_t first = 0; first < images; first += at_once) {
@@ -609,6 +700,7 @@ Status Prepared::enqueue(const Place& source, const Place& destination, std::int
       if (Status s = start(launch, arguments, count, stream); !s) return s;
       shared.source.data += static_cast<std::uint64_t>(count * shared.source.image_bytes);
       shared.destination.data += static_cast<std::uint64_t>(count * shared.destination.image_bytes);
+      if (auxiliary != nullptr) auxiliary->data += static_cast<std::uint64_t>(count * auxiliary->image_bytes);
     }
   }
   return {};

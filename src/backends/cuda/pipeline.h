@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -18,7 +19,8 @@ namespace mollify::cuda {
 
 inline constexpr std::int64_t kScratchAlignment = 256;  ///< of scratch memory, and of each intermediate image in it
 
-using Arguments = std::variant<BoxAny, BoxPass, GaussDecimate, GaussMatrix, GaussUpsample, NxnDirect, SepFused, SepMatrix, SepPass>;
+using Arguments =
+    std::variant<BoxAny, BoxPass, BoxSlide, GaussDecimate, GaussMatrix, GaussUpsample, NxnDirect, SepFused, SepMatrix, SepPass, SepScatter>;
 
 /// One kernel of a plan.
 struct Launch {
@@ -28,6 +30,7 @@ struct Launch {
   std::uint32_t shared_bytes = 0;
   Binding source;
   Binding destination;
+  std::optional<Binding> auxiliary;  ///< a second image that the kernel reads
 };
 
 /// Images of the caller in device memory: rows and images at any distance of whole components.

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "backends/cuda/kernels/sep_scatter_shape.h"
+
 namespace mollify::cuda {
 
 /// How a component of a pixel is stored.
@@ -67,6 +69,15 @@ struct SepFused : Shared {
   std::int32_t first_y = 0;  ///< the same of rows
   std::uint64_t each = 0;    ///< sep_fused.cu: address of a TapsOfImage for each image that a launch makes; 0: the five above hold for all
   std::int32_t rows = 0;     ///< of a chunk of a strip
+};
+
+/// Both axes in one pass, with sums in registers; see sep_scatter.cu. Weights are as many as the kernel is compiled for.
+struct SepScatter : Shared {
+  std::int32_t first_x = 0;  ///< source column of the first weight of destination column 0
+  std::int32_t first_y = 0;  ///< the same of rows
+  std::int32_t rows = 0;     ///< of a chunk of a strip
+  float weights_x[kSepScatterTaps] = {};
+  float weights_y[kSepScatterTaps] = {};
 };
 
 /// Both axes in one pass, on tensor cores. A warp makes a strip of columns; see sep_matrix.cu.
@@ -180,6 +191,14 @@ struct BoxAny : Shared {
   std::uint32_t half = 0;
   std::uint32_t factor = 0;
   std::uint32_t shift = 0;
+};
+
+/// The same by segments; see box_segments.cu. `made` columns of a strip.
+struct BoxSlide : BoxAny {
+  Pixels blocks;                 ///< block sums, if `whole` or `part` is not 0: a pixel holds two words
+  std::int32_t first_block = 0;  ///< pixels of a row of these before the first that the first strip reads
+  std::int32_t whole = 0;        ///< whole blocks of a window,
+  std::int32_t part = 0;         ///< and rows of the next one
 };
 
 /// Means of windows along one axis, from one image to another. Along x the source is decoded and the destination holds numbers of the

@@ -1,0 +1,114 @@
+// sep.fused on CUDA with sums in registers, whose kernels cuda_emulation.h runs on the processor.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cases/cases.h"
+#include "mollify/mollify.h"
+
+namespace mollify {
+namespace {
+
+using cases::Case;
+using cases::CaseResult;
+using cases::Outcome;
+
+std::string taps(std::int32_t count, std::int32_t anchor) {
+  std::string out;
+  for (std::int32_t i = 0; i < count; ++i) out += (i == 0 ? "" : "_") + std::to_string((i * 7 + 3) % 11 - 4) + "e-1";
+  return out + "@" + std::to_string(anchor);
+}
+
+void expect_pass(const Device& device, const std::string& text) {
+  const Result<Case> c = cases::parse_case("sep.fused:math=f32/" + text);
+  ASSERT_TRUE(c) << text << ": " << c.error().message;
+  const CaseResult result = cases::run_case(device, *c);
+  EXPECT_EQ(result.outcome, Outcome::pass) << text << ": " << result.message;
+  ASSERT_TRUE(result.plan) << text;
+  EXPECT_EQ(result.plan->passes.front().kernel, "sep_scatter") << text;
+}
+
+// Strips of one and several, odd sizes, regions, borders, rows at any distance, and what is not finite.
+TEST(CudaScatter, AgreesWithTheReference) {
+  const Device device = Device::open("cuda").value();
+  for (const std::string text :
+       {"gaussian:sigma=1.5/clamp", "gaussian:sigma=2/mirror/roi=61x23+16+9", "gaussian:sigma=2.5/wrap/layout=padded",
+        "gaussian:sigma=3/constant:value=0.25_0.8_0.1_0.6", "gaussian:sigma=4/reflect/roi=51x21+32+5/outliers",
+        "gaussian:sigma=3.9/constant+wrap:value=0.25_0.8_0.1_0.6/bad", "gaussian:sigma=3.6/mirror/bad"}) {
+    for (const std::string image : {"297x51/rgba32f/", "530x53/r32f/", "53x70/rgba32f/", "61x59/r32f/"}) {
+      if (text.find("roi") == std::string::npos || image.starts_with("297") || image.starts_with("530")) expect_pass(device, image + text);
+    }
+  }
+}
+
+// Each kernel, by as many taps as it has and by some that stand among zeros, with any anchor.
+TEST(CudaScatter, HasEachNumberOfTaps) {
+  const Device device = Device::open("cuda").value();
+  for (const std::int32_t count : {9, 11, 13, 15, 17, 19, 21, 25, 29, 33, 37, 41, 45, 23, 31, 40, 16}) {
+    for (const std::string image : {"137x29/rgba32f/", "521x29/r32f/"}) {
+      if (count == 9 && image.find("/r32f") != std::string::npos) continue;  // whose rows stay in registers
+      expect_pass(device,
+                  image + "taps:x=" + taps(count, count / 2) + ",y=" + taps(count - count / 12, count / 2 - count / 16) + "/mirror");
+    }
+  }
+}
+
+// Planes' strips begin at multiples of four pixels, both axes have about as many taps, and images are only blurred.
+TEST(CudaScatter, OtherFiltersTakeSharedMemory) {
+  const Device device = Device::open("cuda").value();
+  for (const std::string text :
+       {"90x40/r32f/gaussian:sigma=2/clamp/roi=40x20+17+3", "90x40/rgba32f/gaussian:sigma=2x5/clamp",
+        "90x40/rgba32f/gaussian:sigma=2/clamp/premultiply", "90x40/rg32f/gaussian:sigma=2/clamp", "90x40/rgba16/gaussian:sigma=2/clamp"}) {
+    const Result<Case> c = cases::parse_case("sep.fused:math=f32/" + text);
+    ASSERT_TRUE(c) << text;
+    PlanOptions options;
+    options.algorithm = *parse_algorithm("sep.fused:math=f32");
+    const Result<Plan> plan = make_plan(c->spec, c->src, c->dst, device.info(), options);
+    ASSERT_TRUE(plan) << text << ": " << plan.error().message;
+    EXPECT_NE(plan->passes.front().kernel, "sep_scatter") << text;
+  }
+}
+
+/// Sums are added up in the same order: a window of planes may be made by another kernel than the whole.
+TEST(CudaScatter, WindowsHaveTheBitsOfTheWhole) {
+  const Device device = Device::open("cuda").value();
+  for (const PixelFormat format : {PixelFormat::r32f, PixelFormat::rgba32f}) {
+    const ImageDesc image{211, 61, format};
+    const int channels = info(format).channels;
+    std::vector<float> source(static_cast<std::size_t>(image.width * image.height * channels));
+    for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<float>(i * 2654435761U >> 8 & 0xFFFFU) / 65535.0F - 0.5F;
+    const auto blurred = [&](std::optional<Rect> roi, std::string& kernel) {
+      BlurSpec spec;
+      spec.kernel = Gaussian{{2.2, 2.2}};
+      spec.border.mode = {BorderMode::mirror, BorderMode::clamp};
+      spec.roi = roi;
+      PlanOptions options;
+      options.algorithm = *parse_algorithm("sep.fused:math=f32");
+      const ImageDesc result{roi ? roi->width : image.width, roi ? roi->height : image.height, format};
+      const Executable blur = device.prepare(*make_plan(spec, image, result, device.info(), options)).value();
+      kernel = blur.plan().passes.front().kernel;
+      std::vector<float> out(static_cast<std::size_t>(result.width * result.height * channels), -7.0F);
+      Workspace workspace = blur.make_workspace().value();
+      EXPECT_TRUE(blur.run(ConstImageView{image, reinterpret_cast<std::byte*>(source.data()), image.row_payload_bytes()},
+                           ImageView{result, reinterpret_cast<std::byte*>(out.data()), result.row_payload_bytes()}, workspace));
+      return out;
+    };
+    std::string kernel;
+    const std::vector<float> whole = blurred(std::nullopt, kernel);
+    EXPECT_EQ(kernel, "sep_scatter");
+    for (const Rect region : {Rect{24, 7, 100, 30}, Rect{17, 30, 53, 31}}) {
+      const std::vector<float> part = blurred(region, kernel);
+      EXPECT_EQ(kernel == "sep_scatter", region.x % 4 == 0 || channels == 4);
+      if (kernel != "sep_scatter" && device.info().name == "stand-in") continue;  // which sums those in doubles
+      for (std::int32_t y = 0; y < region.height; ++y) {
+        const auto* const expected = whole.data() + ((region.y + y) * image.width + region.x) * channels;
+        EXPECT_TRUE(std::equal(expected, expected + region.width * channels, part.data() + y * region.width * channels)) << "row " << y;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mollify
