@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cases/cases.h"
 #include "mollify/mollify.h"
@@ -41,6 +43,52 @@ TEST(CudaBoxes, WiderThanAStripTakeTwoPasses) {
     ASSERT_TRUE(result.plan) << text;
     EXPECT_EQ(result.plan->passes.size(), 2U) << text;
     EXPECT_EQ(result.plan->algorithm.id, "box.any") << text;
+  }
+}
+
+// Strips of each width, with first windows from pixels and from block sums, means by floats and by integers, windows with an even number
+// of pixels, whose means may be halves, borders, regions and rows at any distance.
+TEST(CudaBoxes, OfFourBytesSlideAlongSegments) {
+  const Device device = Device::open("cuda").value();
+  for (const char* text : {"301x77/rgba8/box:radius=4/clamp", "301x77/rgba8/box:before=4,after=5x9/mirror",
+                           "301x177/rgba8/box:radius=16/reflect/roi=200x160+33+5", "301x177/rgba8/box:radius=25x85/mirror",
+                           "301x177/rgba8/box:before=24,after=23x50/wrap/layout=padded",
+                           "301x177/rgba8/box:radius=33/constant:value=0.25_0.8_0.1_0.6/roi=200x160+33+5",
+                           "1101x71/rgba8/box:radius=64x60/wrap+constant:value=0.25_0.8_0.1_0.6/layout=padded",
+                           "1101x171/rgba8/box:radius=100/constant+wrap:value=0.25_0.8_0.1_0.6/roi=1000x71+70+93",
+                           "1301x270/rgba8/box:radius=128/clamp", "1301x70/rgba8/box:radius=300x10/reflect"}) {
+    const Result<Case> c = cases::parse_case("box.any/" + std::string(text));
+    ASSERT_TRUE(c) << text << ": " << c.error().message;
+    const CaseResult result = cases::run_case(device, *c);
+    EXPECT_EQ(result.outcome, Outcome::pass) << text << ": " << result.message;
+    ASSERT_TRUE(result.plan) << text;
+    EXPECT_EQ(result.plan->passes.back().kernel, "box_segments") << text;
+    EXPECT_EQ(result.plan->predicted_error, 0.0) << text;
+  }
+}
+
+// Means of an even number of pixels may be halves, which every device rounds up.
+TEST(CudaBoxes, HalvesAreRoundedAsOnProcessors) {
+  const Device gpu = Device::open("cuda").value();
+  const Device processor = Device::open("cpu").value();
+  const ImageDesc image{197, 90, PixelFormat::rgba8};
+  std::vector<std::byte> source(static_cast<std::size_t>(image.payload_bytes()));
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 2654435761U >> 13 & 3U);
+  for (const auto& [before, after] : {std::pair{4, 5}, {5, 6}, {7, 8}, {10, 12}, {11, 14}, {20, 25}, {23, 24}, {30, 31}}) {
+    BlurSpec spec;
+    spec.kernel = Box{{{1.0 * before, 1.0 * after}, {1.0 * before, 1.0 * after}}};
+    spec.border.mode = {BorderMode::mirror, BorderMode::clamp};
+    const auto blurred = [&](const Device& device) {
+      PlanOptions options;
+      options.algorithm = *parse_algorithm("box.any");
+      const Executable blur = device.prepare(*make_plan(spec, image, image, device.info(), options)).value();
+      std::vector<std::byte> out(source.size(), std::byte{0xA5});
+      Workspace workspace = blur.make_workspace().value();
+      EXPECT_TRUE(blur.run(ConstImageView{image, source.data(), image.row_payload_bytes()},
+                           ImageView{image, out.data(), image.row_payload_bytes()}, workspace));
+      return out;
+    };
+    EXPECT_TRUE(blurred(gpu) == blurred(processor)) << before << " before and " << after << " behind";
   }
 }
 

@@ -68,9 +68,41 @@ TEST(CudaPlan, FewTapsStayInRegisters) {
   };
   for (const std::int32_t radius : {1, 2, 3, 4}) EXPECT_EQ(kernel(PixelFormat::rgba8, radius), "sep_registers") << radius;
   EXPECT_EQ(kernel(PixelFormat::rgba8, 5), "sep_fused");
-  EXPECT_EQ(kernel(PixelFormat::rgba32f, 4), "sep_fused");
+  EXPECT_EQ(kernel(PixelFormat::rgba32f, 4), "sep_scatter");
   EXPECT_EQ(kernel(PixelFormat::rgb8, 1), "sep_fused");
   EXPECT_EQ(kernel(PixelFormat::rgba16, 1), "sep_fused");
+}
+
+TEST(CudaPlan, FloatsOfSomeTapsHaveTheirSumsInRegisters) {
+  const auto kernel = [](PixelFormat format, double sigma) {
+    const ImageDesc desc{4096, 4096, format};
+    PlanOptions options;
+    options.algorithm = *parse_algorithm("sep.fused");
+    return make_plan(gaussian(sigma), desc, desc, fake_cuda(), options)->passes.at(0).kernel;
+  };
+  for (const PixelFormat format : {PixelFormat::r32f, PixelFormat::rgba32f}) {
+    for (const double sigma : {1.5, 2.0, 3.0, 4.0}) EXPECT_EQ(kernel(format, sigma), "sep_scatter") << info(format).name << " " << sigma;
+    EXPECT_EQ(kernel(format, 6.0), "sep_fused");
+  }
+  EXPECT_EQ(kernel(PixelFormat::rgb32f, 2.0), "sep_fused");
+}
+
+TEST(CudaPlan, BoxesOfFourBytesSlideAlongSegments) {
+  const auto kernels = [](PixelFormat format, double x, double y) {
+    BlurSpec spec;
+    spec.kernel = Box::of_radius(x, y);
+    const ImageDesc desc{4096, 4096, format};
+    std::string out;
+    const Plan plan = *make_plan(spec, desc, desc, fake_cuda());
+    for (const Pass& pass : plan.passes) out += pass.kernel + " ";
+    return out;
+  };
+  for (const double radius : {4.0, 16.0, 40.0}) EXPECT_EQ(kernels(PixelFormat::rgba8, radius, radius), "box_segments ") << radius;
+  for (const double radius : {64.0, 128.0}) EXPECT_EQ(kernels(PixelFormat::rgba8, radius, radius), "box_blocks box_segments ") << radius;
+  EXPECT_EQ(kernels(PixelFormat::rgba8, 300.0, 9.0), "box_segments ");
+  EXPECT_EQ(kernels(PixelFormat::rgba8, 400.0, 9.0), "box_down box_along ");
+  EXPECT_EQ(kernels(PixelFormat::rgba8, 9.0, 130.0), "box_any ");  // whose columns' sums have more than 16 bits
+  EXPECT_EQ(kernels(PixelFormat::rgb8, 16.0, 16.0), "box_any ");
 }
 
 TEST(CudaPlan, BytesAndHalvesTakeTensorCores) {

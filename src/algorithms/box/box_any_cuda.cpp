@@ -263,13 +263,14 @@ Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, cons
   const auto* shape = std::ranges::find_if(cuda::kBoxSegments, is_wide_enough);
   if (shape == std::end(cuda::kBoxSegments)) --shape;
   const std::int32_t most = shape->made(box.x.whole());
-  if (most < shape->segment()) return refusal("the window is wider than a strip");
+  constexpr double kLeast = 0.3;  // below that two passes are faster
+  if (most < kLeast * shape->reach()) return refusal("the window is wider than most of a strip");
 
   const Rect r = region(p);
   const BoxAxis &x = box.x, &y = box.y;
   const std::int32_t strips = (r.width + most - 1) / most;
   const std::int32_t made = even_length(r.width, strips, 4);
-  constexpr std::int32_t kMostRead = 48;  // rows of first windows: measured, blocks are faster than more
+  constexpr std::int32_t kMostRead = 96;  // rows of first windows: measured, of 65 they are faster than blocks, of 129 slower
   const bool has_blocks = y.whole() > kMostRead;
   const std::int32_t fewest = has_blocks ? shape->step_rows : std::min(y.whole(), r.height);
   const std::int32_t rows = std::min(rows_of_chunk(p, strips, r.height, shape->at_once, shape->step_rows, fewest), cuda::kBoxSegmentsRows);
