@@ -23,8 +23,8 @@ struct BoxSegments {
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr bool is_of_warp() const { return segments() <= 32; }
   /// Sums of columns from one segment to the next in shared memory, so that threads side by side use different banks.
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t segment_pitch() const { return segment() + 1; }
-  /// The same from row to row: a segment before the first for columns that nobody needs.
-  [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t row_pitch() const { return (segments() + 1) * segment_pitch(); }
+  /// The same from row to row: a segment before the first for columns that nobody needs, and one behind the last that is read and not used.
+  [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t row_pitch() const { return (segments() + 2) * segment_pitch(); }
   /// Pixels of a row that come out. Loads begin at multiples of a thread's columns.
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t made(std::int32_t window) const {
     return (reach() - (window - 1) - (columns - 1)) / 4 * 4;
@@ -33,11 +33,8 @@ struct BoxSegments {
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t source_rows(std::int32_t rows, std::int32_t window) const {
     return rows + window + (2 * step_rows > kBoxSeedRows ? 2 * step_rows : kBoxSeedRows);
   }
-  /// Sums of columns, and one more segment that is read and not used; what segments and their beginnings come to; the place of each row
-  /// that the chunk reads.
-  [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t totals_at() const {
-    return (8 * (step_rows * row_pitch() + segment_pitch()) + 15) / 16 * 16;
-  }
+  /// Sums of columns; what segments and their beginnings come to; the place of each row that the chunk reads.
+  [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t totals_at() const { return (8 * step_rows * row_pitch() + 15) / 16 * 16; }
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t places_at() const { return totals_at() + (is_of_warp() ? 0 : 32 * threads); }
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t shared_bytes(std::int32_t rows, std::int32_t window) const {
     return places_at() + 8 * source_rows(rows, window);
