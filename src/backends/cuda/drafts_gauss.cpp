@@ -1,0 +1,152 @@
+// Kernels of gauss.decimate: coarse samples, their blur, and pixels from them.
+#include "backends/cuda/drafts.h"
+#include "backends/cuda/kernels/gauss_decimate_shape.h"
+#include "backends/cuda/kernels/gauss_grid_shape.h"
+#include "backends/cuda/kernels/gauss_matrix_shape.h"
+#include "backends/cuda/matrix_tables.h"
+#include "base/places.h"
+
+namespace mollify::cuda {
+
+namespace {
+
+CoarseGrid grid_of(const Plan& plan, const Pass& pass, Tables& tables) {
+  CoarseGrid grid{shared_of(plan, pass)};
+  grid.splines = static_cast<std::uint64_t>(tables.add<float>(of_both_axes(pass.taps)));
+  grid.factor_x = constant(pass, "factor_x");
+  grid.factor_y = constant(pass, "factor_y");
+  grid.support_x = constant(pass, "support_x");
+  grid.support_y = constant(pass, "support_y");
+  return grid;
+}
+
+/// Of kernels of gauss_decimate.cu: for images of a type and a support along y that they are compiled for, or for any. `along_x`: coarse
+/// samples side by side that a thread reads, which may be one more.
+std::string ending_of_support(const Plan& plan, std::int32_t along_y, std::int32_t along_x) {
+  const int channels = info(plan.src.format).channels;
+  const std::string_view type = ending_of(plan);
+  const bool is_compiled = (channels == 1 || channels == 4) && type != "_any" && along_y >= kLeastCompiledSupport &&
+                           along_y <= kMostCompiledSupport && along_x <= along_y + 1;
+  return is_compiled ? std::string(type) + "_" + std::to_string(along_y) : "_any_" + std::to_string(kMostSupport);
+}
+
+}  // namespace
+
+Draft gauss_decimate(const Plan& plan, const Pass& pass, Tables& tables) {
+  GaussDecimate a{grid_of(plan, pass, tables)};
+  a.first_x = constant(pass, "first_x") * a.factor_x - constant(pass, "centre_x");
+  a.first_y = constant(pass, "first_y") * a.factor_y - constant(pass, "centre_y");
+  a.step_rows = constant(pass, "step_rows");
+  a.rows = pass.tile.y;
+  a.destination.width = pass.size.x;
+  a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
+  a.blocks_down = ceil_div(pass.size.y, a.rows);
+  const auto threads = static_cast<std::uint32_t>(pass.group.x);
+  const DecimateShape shape(info(plan.src.format).channels, pass.group.x, a.factor_x, a.support_x);
+  const std::int32_t floats = decimate_floats(shape, pass.group.x, a.factor_x, a.support_x, a.factor_y, kMostSupport);
+  return {"gauss_decimate",
+          name_of("gauss_decimate", plan, ending_of_support(plan, a.support_y, 0)),
+          {nullptr, a, threads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination, {}}};
+}
+
+Draft gauss_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
+  GaussMatrix a{shared_of(plan, pass)};
+  a.factor_x = constant(pass, "factor_x");
+  a.factor_y = constant(pass, "factor_y");
+  a.support_x = constant(pass, "support_x");
+  a.support_y = constant(pass, "support_y");
+  a.centre_x = constant(pass, "centre_x");
+  a.first_x = constant(pass, "first_x") * a.factor_x - a.centre_x;
+  a.first_y = constant(pass, "first_y") * a.factor_y - constant(pass, "centre_y");
+  a.skip_x = constant(pass, "skip_x");
+  a.skip_y = constant(pass, "skip_y");
+  const GaussMatrixShape shape(a.factor_x, a.support_x, a.centre_x, a.factor_y, a.support_y);
+  const auto times = [](AxisTaps taps, double gain) {
+    for (double& weight : taps.weights) weight *= gain;
+    return taps;
+  };
+  const auto tap_x = [&](int product, int lane, int word, int half) {
+    return spline_tap_x(product, lane, word, half, shape.lead, a.factor_x);
+  };
+  const auto tap_y = [&](int product, int lane, int word, int half) {
+    return spline_tap_y(product, lane, word, half, shape.groups(), a.factor_y);
+  };
+  constexpr std::int32_t kHalves = 2;  // that a weight is the sum of
+  a.splines_x = static_cast<std::uint64_t>(
+      tables.add_values(matrices_of_taps(times(pass.taps.x, kSplineGainX), kHalves, shape.products, kMatrixWordsX, tap_x)));
+  a.splines_y = static_cast<std::uint64_t>(
+      tables.add_values(matrices_of_taps(times(pass.taps.y, kSplineGainY), kHalves, shape.tiles * shape.groups(), kMatrixWordsY, tap_y)));
+  a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside_pixel(plan.src.format, a.outside)));
+  a.destination.width = pass.size.x;
+  a.blocks_across = ceil_div(pass.size.x + a.skip_x, kCoarseAcross);
+  a.blocks_down = ceil_div(pass.size.y + a.skip_y, shape.tiles * kCoarseRows);
+  const std::string ending = std::string(ending_of(plan)) + "_" + std::to_string(shape.tiles);
+  return {"gauss_matrix",
+          name_of("gauss_matrix", plan, ending),
+          {nullptr,
+           a,
+           static_cast<std::uint32_t>(shape.threads()),
+           static_cast<std::uint32_t>(shape.shared_bytes(info(plan.src.format).channels)),
+           pass.source,
+           pass.destination,
+           {}}};
+}
+
+/// Coarse samples beyond the edge of the grid are like the nearest.
+Draft gauss_grid(const Plan& plan, const Pass& pass, Tables& tables) {
+  Draft draft = sep_fused(plan, pass, tables);
+  auto& a = std::get<SepFused>(draft.launch.arguments);
+  draft.function = name_of("sep_fused", plan, "_f32");
+  a.source.width = constant(pass, "source_width");
+  a.destination.width = pass.size.x;
+  a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
+  a.outside.mode_x = a.outside.mode_y = kClamp;
+  return draft;
+}
+
+namespace {
+
+/// One axis of the same: `taps` of it, `down` or along rows.
+Draft gauss_grid_axis(const Plan& plan, const Pass& pass, const AxisTaps& taps, bool down, Tables& tables) {
+  SepPass a{shared_of(plan, pass)};
+  a.taps = static_cast<std::uint64_t>(tables.add<float>(taps.weights));
+  a.count = static_cast<std::int32_t>(taps.weights.size());
+  a.first = (down ? pass.origin.y : pass.origin.x) - taps.anchor;
+  a.source.width = constant(pass, "source_width");
+  a.destination.width = pass.size.x;
+  const int channels = info(plan.src.format).channels;
+  a.blocks_across = ceil_div(whole_fours(a.destination.width * channels), kGridComponents);
+  a.blocks_down = down ? ceil_div(a.destination.height, kGridRows) : a.destination.height;
+  const std::int64_t shared = down ? grid_columns_shared_bytes(a.count) : grid_rows_shared_bytes(channels, a.count);
+  return {"gauss_grid",
+          name_of(down ? "gauss_grid_columns" : "gauss_grid_rows", plan, "_f32"),
+          {nullptr, a, kGridThreads, static_cast<std::uint32_t>(shared), pass.source, pass.destination, {}}};
+}
+
+}  // namespace
+
+Draft gauss_grid_rows(const Plan& plan, const Pass& pass, Tables& tables) {
+  return gauss_grid_axis(plan, pass, pass.taps.x, false, tables);
+}
+
+Draft gauss_grid_columns(const Plan& plan, const Pass& pass, Tables& tables) {
+  return gauss_grid_axis(plan, pass, pass.taps.y, true, tables);
+}
+
+Draft gauss_upsample(const Plan& plan, const Pass& pass, Tables& tables) {
+  GaussUpsample a{grid_of(plan, pass, tables)};
+  const PerAxis<AxisPlaces> places = places_of(plan.spec);
+  a.first_x = static_cast<std::int32_t>(places.x.first) + constant(pass, "centre_x") - constant(pass, "first_x") * a.factor_x;
+  a.first_y = static_cast<std::int32_t>(places.y.first) + constant(pass, "centre_y") - constant(pass, "first_y") * a.factor_y;
+  a.step_x = plan.spec.stride.x.step;
+  a.step_y = plan.spec.stride.y.step;
+  a.rows = pass.tile.y;
+  a.blocks_across = ceil_div(ceil_div(a.destination.width * info(plan.dst.format).channels, 4), kUpsampleThreads);
+  a.blocks_down = ceil_div(a.destination.height, a.rows);
+  const std::int32_t floats = floats_of_weights(a.factor_y, kMostSupport);
+  return {"gauss_decimate",
+          name_of("gauss_upsample", plan, ending_of_support(plan, a.support_y, a.support_x)),
+          {nullptr, a, kUpsampleThreads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination, {}}};
+}
+
+}  // namespace mollify::cuda

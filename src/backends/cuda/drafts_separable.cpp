@@ -1,0 +1,160 @@
+// Kernels that sum taps: of both axes at once, of one, or of a matrix.
+#include "backends/cuda/drafts.h"
+#include "backends/cuda/kernels/nxn_direct_shape.h"
+#include "backends/cuda/kernels/sep_fused_shape.h"
+#include "backends/cuda/kernels/sep_matrix_shape.h"
+#include "backends/cuda/kernels/sep_passes_shape.h"
+#include "backends/cuda/kernels/sep_registers_shape.h"
+#include "backends/cuda/kernels/sep_scatter_shape.h"
+#include "backends/cuda/matrix_tables.h"
+
+namespace mollify::cuda {
+namespace {
+
+std::int64_t add(Tables& tables, const std::vector<double>& weights, bool wide) {
+  return wide ? tables.add<double>(weights) : tables.add<float>(weights);
+}
+
+}  // namespace
+
+Draft sep_fused(const Plan& plan, const Pass& pass, Tables& tables) {
+  SepFused a{shared_of(plan, pass)};
+  a.taps = static_cast<std::uint64_t>(tables.add<float>(of_both_axes(pass.taps)));
+  a.taps_x = static_cast<std::int32_t>(pass.taps.x.weights.size());
+  a.taps_y = static_cast<std::int32_t>(pass.taps.y.weights.size());
+  a.first_x = pass.origin.x - pass.taps.x.anchor;
+  a.first_y = pass.origin.y - pass.taps.y.anchor;
+  a.rows = pass.tile.y;
+  a.blocks_across = ceil_div(a.destination.width, pass.tile.x);
+  a.blocks_down = ceil_div(a.destination.height, a.rows);
+  const SepFusedShape shape(info(plan.src.format).channels, pass.tile.x, a.taps_x, a.taps_y, a.first_x);
+  return {"sep_fused",
+          name_of("sep_fused", plan, ending_of(plan)),
+          {nullptr, a, kSepFusedThreads, static_cast<std::uint32_t>(shape.shared_bytes()), pass.source, pass.destination, {}}};
+}
+
+Draft sep_registers(const Plan& plan, const Pass& pass, Tables& tables) {
+  Draft draft = sep_fused(plan, pass, tables);
+  const auto& a = std::get<SepFused>(draft.launch.arguments);
+  draft.module = "sep_registers";
+  draft.function = name_of("sep_registers", plan, std::string(ending_of(plan)) + "_" + std::to_string(a.taps_x));
+  draft.launch.threads = static_cast<std::uint32_t>(pass.group.x);
+  draft.launch.shared_bytes = static_cast<std::uint32_t>((pass.tile.x + a.taps_x - 1) * sizeof(std::int32_t));
+  return draft;
+}
+
+/// Weights stand in the middle of those that the kernel has, and zeros around them.
+Draft sep_scatter(const Plan& plan, const Pass& pass, Tables&) {
+  SepScatter a{shared_of(plan, pass)};
+  const std::int32_t taps = constant(pass, "taps");
+  const auto put = [&](const AxisTaps& from, float* to) {
+    const std::int32_t before = taps / 2 - from.anchor;
+    for (std::size_t i = 0; i < from.weights.size(); ++i) to[static_cast<std::size_t>(before) + i] = static_cast<float>(from.weights[i]);
+  };
+  put(pass.taps.x, a.weights_x);
+  put(pass.taps.y, a.weights_y);
+  a.first_x = pass.origin.x - taps / 2;
+  a.first_y = pass.origin.y - taps / 2;
+  a.rows = pass.tile.y;
+  a.blocks_across = ceil_div(a.destination.width, pass.tile.x);
+  a.blocks_down = ceil_div(a.destination.height, a.rows);
+  const SepScatterShape shape(info(plan.src.format).channels, taps, pass.group.x);
+  return {"sep_scatter",
+          name_of("sep_scatter", plan, "_f32_" + std::to_string(taps)),
+          {nullptr,
+           a,
+           static_cast<std::uint32_t>(pass.group.x),
+           static_cast<std::uint32_t>(shape.shared_bytes()),
+           pass.source,
+           pass.destination,
+           {}}};
+}
+
+Draft sep_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
+  SepMatrix a{shared_of(plan, pass)};
+  const MatrixSize size{constant(pass, "across"), constant(pass, "down")};
+  const std::int32_t halves = info(plan.src.format).is_unorm() ? 1 : 2;  // that a tap is the sum of, at most
+  const std::int32_t lead = constant(pass, "lead");
+  const auto tap_x = [&](int product, int lane, int word, int half) { return matrix_tap_x(product, lane, word, half, lead); };
+  a.taps_x = static_cast<std::uint64_t>(tables.add_values(matrices_of_taps(pass.taps.x, halves, size.across, kMatrixWordsX, tap_x)));
+  a.taps_y =
+      static_cast<std::uint64_t>(tables.add_values(matrices_of_taps(pass.taps.y, halves, matrix_pairs(size), kMatrixWordsY, matrix_tap_y)));
+  a.skip_x = constant(pass, "skip_x");
+  a.skip_y = constant(pass, "skip_y");
+  a.first_x = pass.origin.x - pass.taps.x.anchor - lead;
+  a.first_y = pass.origin.y - pass.taps.y.anchor;
+  a.rows = pass.tile.y;
+  a.clamps = constant(pass, "clamps");
+  a.splits_x = constant(pass, "splits_x");
+  a.splits_y = constant(pass, "splits_y");
+  std::vector<double> starts(4, pass.parameters.at("start_x"));
+  starts.resize(8, pass.parameters.at("start_y"));
+  a.starts = static_cast<std::uint64_t>(tables.add<float>(starts));
+  a.gain = static_cast<float>(pass.parameters.at("gain"));
+  a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
+  a.blocks_down = ceil_div(pass.size.y, a.rows);
+  const FormatInfo& format = info(plan.src.format);
+  a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside_pixel(plan.src.format, a.outside)));
+  const std::string ending = std::string(ending_of(plan)) + "_" + std::to_string(size.across) + "_" + std::to_string(size.down);
+  return {format.channels == 1 ? "sep_matrix_planes" : "sep_matrix",
+          name_of("sep_matrix", plan, ending),
+          {nullptr,
+           a,
+           kMatrixThreads,
+           static_cast<std::uint32_t>(matrix_shared_bytes(size, halves == 2, format.channels, a.rows)),
+           pass.source,
+           pass.destination,
+           {}}};
+}
+
+Draft sep_rows(const Plan& plan, const Pass& pass, Tables& tables) {
+  SepPass a{shared_of(plan, pass)};
+  const bool wide = pass.constants.at("wide") != 0;
+  a.taps = static_cast<std::uint64_t>(add(tables, pass.taps.x.weights, wide));
+  a.count = static_cast<std::int32_t>(pass.taps.x.weights.size());
+  a.first = pass.origin.x - pass.taps.x.anchor;
+  a.step = plan.spec.stride.x.step;
+  a.across = pass.origin.y;
+  a.destination.width = pass.size.x;
+  a.blocks_across = ceil_div(a.destination.width, kSepRowsColumns);
+  a.blocks_down = a.destination.height;
+  const auto shared = static_cast<std::uint32_t>(sep_rows_shared_bytes(info(plan.src.format).channels, a.step, wide));
+  return {
+      "sep_passes", name_of("sep_rows", plan, ending_of(wide)), {nullptr, a, kSepRowsColumns, shared, pass.source, pass.destination, {}}};
+}
+
+Draft sep_columns(const Plan& plan, const Pass& pass, Tables& tables) {
+  SepPass a{shared_of(plan, pass)};
+  const bool wide = pass.constants.at("wide") != 0;
+  const int channels = info(plan.src.format).channels;
+  a.taps = static_cast<std::uint64_t>(add(tables, pass.taps.y.weights, wide));
+  a.count = static_cast<std::int32_t>(pass.taps.y.weights.size());
+  a.first = pass.origin.y - pass.taps.y.anchor;
+  a.step = plan.spec.stride.y.step;
+  a.across = static_cast<std::int32_t>(pass.constants.at("first_row"));
+  a.length = plan.src.height;
+  for (std::size_t c = 0; c < 4; ++c) a.outside_row[c] = a.outside.value[c] * pass.outside_gain;
+  a.blocks_across = ceil_div(ceil_div(a.destination.width * channels, 4), kSepColumnsThreads);
+  a.blocks_down = a.destination.height;
+  return {
+      "sep_passes", name_of("sep_columns", plan, ending_of(wide)), {nullptr, a, kSepColumnsThreads, 0, pass.source, pass.destination, {}}};
+}
+
+Draft nxn_direct(const Plan& plan, const Pass& pass, Tables& tables) {
+  NxnDirect a{shared_of(plan, pass)};
+  const bool wide = pass.constants.at("wide") != 0;
+  a.weights = static_cast<std::uint64_t>(add(tables, pass.matrix.weights, wide));
+  a.width = pass.matrix.width;
+  a.height = pass.matrix.height;
+  a.first_x = pass.origin.x - pass.matrix.anchor.x;
+  a.first_y = pass.origin.y - pass.matrix.anchor.y;
+  a.step_x = plan.spec.stride.x.step;
+  a.step_y = plan.spec.stride.y.step;
+  a.blocks_across = ceil_div(a.destination.width, kNxnColumns);
+  a.blocks_down = ceil_div(a.destination.height, kNxnRows);
+  return {"nxn_direct",
+          name_of("nxn_direct", plan, ending_of(wide)),
+          {nullptr, a, kNxnColumns * kNxnRows, 0, pass.source, pass.destination, {}}};
+}
+
+}  // namespace mollify::cuda
