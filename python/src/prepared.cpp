@@ -64,9 +64,15 @@ Prepared::Prepared(const Task& task) : task_(task) {
   Preparer(task_).prepare(*this);
   if (task_.is_on_gpu) place_on_gpu();
   for (const Step& step : steps_) {
-    if (const auto* run = std::get_if<Run>(&step.work)) seconds_ += seconds_of(*run);
+    for (const Run* run : runs_of(step)) seconds_ += seconds_of(*run);
     if (const auto* sums = std::get_if<DirectSums>(&step.work)) seconds_ += seconds_of(*sums);
   }
+}
+
+std::vector<const Prepared::Run*> Prepared::runs_of(const Step& step) {
+  if (const auto* run = std::get_if<Run>(&step.work)) return {run};
+  if (const auto* slices = std::get_if<Slices>(&step.work)) return {&slices->of_slices, &slices->across};
+  return {};
 }
 
 double Prepared::seconds_of(const Run& run) {
@@ -81,10 +87,10 @@ double Prepared::seconds_of(const DirectSums& sums) {
 std::int64_t Prepared::run_bytes() const {
   std::int64_t out = 0;
   for (const Step& step : steps_) {
-    const auto* run = std::get_if<Run>(&step.work);
-    if (run == nullptr) continue;
-    const Plan& plan = run->executable->plan();
-    out += run->layout.image_count() * (plan.src.payload_bytes() + plan.dst.payload_bytes());
+    for (const Run* run : runs_of(step)) {
+      const Plan& plan = run->executable->plan();
+      out += run->layout.image_count() * (plan.src.payload_bytes() + plan.dst.payload_bytes());
+    }
   }
   return out;
 }
@@ -93,7 +99,7 @@ std::int64_t Prepared::scratch_bytes() const {
   if (task_.is_on_gpu) return gpu_scratch_bytes_;
   std::int64_t out = std::accumulate(memory_bytes_.begin(), memory_bytes_.end(), std::int64_t{0});
   for (const Step& step : steps_) {
-    if (const auto* run = std::get_if<Run>(&step.work)) out += run->executable->plan().scratch_bytes;
+    for (const Run* run : runs_of(step)) out += run->executable->plan().scratch_bytes;
   }
   return out;
 }
@@ -121,8 +127,13 @@ Summary Prepared::summary() const {
   out.scratch = scratch_bytes();
   out.reach.resize(task_.src.shape.size());
   for (const Step& step : steps_) {
-    if (const auto* run = std::get_if<Run>(&step.work)) {
-      add_to(out, *run);
+    const std::vector<const Run*> runs = runs_of(step);
+    for (const Run* run : runs) add_to(out, *run);
+    if (!runs.empty()) {
+      if (const auto* slices = std::get_if<Slices>(&step.work)) {
+        out.explanation += "in turns, with " + std::to_string(slices->blocks.capacity()) + " of " +
+                           std::to_string(slices->blocks.height()) + " slices in between at a time\n";
+      }
     } else if (const auto* sums = std::get_if<DirectSums>(&step.work)) {
       add_to(out, *sums);
     } else {
@@ -257,6 +268,64 @@ std::int64_t Prepared::elements() const {
 
 void Prepared::work(const Step& step, const DirectSums& sums, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const {
   sums.run(step.from.element, from, step.to.element, to, task_.request.manner.threads, stop);
+}
+
+/// Slice by slice of the first axis that counts them.
+void Prepared::make_slices(Slices& slices, const std::vector<SliceRing::Made>& made, const std::byte* from, std::byte* between,
+                           const std::atomic<bool>* stop) {
+  Run& run = slices.of_slices;
+  const Plan& plan = run.executable->plan();
+  const std::size_t at_once = run.is_batch && run.window_columns == 0 ? images_at_once(plan) : 1;
+  std::vector<ConstImageView> sources;
+  std::vector<ImageView> destinations;
+  const auto make = [&] {
+    if (sources.size() == 1) {
+      run_image(run, sources.front(), destinations.front(), stop);
+    } else if (!sources.empty()) {
+      check(run.executable->run(sources, destinations, *run.workspace));
+    }
+    sources.clear();
+    destinations.clear();
+  };
+  for (const auto& [slice, slot] : made) {
+    ImageCounter counter(slices.axes.inside);
+    do {
+      sources.push_back({plan.src, from + slice * slices.axes.across.src_stride + counter.src, run.layout.src_row_bytes});
+      destinations.push_back({plan.dst, between + slot * slices.slice_bytes() + counter.dst, run.layout.dst_row_bytes});
+      if (sources.size() == at_once) make();
+    } while (counter.next() && !is_stopped(stop));
+  }
+  make();
+}
+
+void Prepared::make_block(Slices& slices, SliceRing& ring, std::int64_t block, const std::byte* between, std::byte* to,
+                          const std::atomic<bool>* stop) {
+  Run& run = slices.across;
+  const Plan& plan = run.executable->plan();
+  std::vector<ConstWindow> sources;
+  for (const auto& [slice, slot, count] : ring.parts(slices.blocks.needs(block))) {
+    ImageDesc desc = plan.src;
+    desc.height = static_cast<std::int32_t>(count);
+    sources.push_back({{desc, between + slot * slices.slice_bytes(), slices.slice_bytes()}, 0, static_cast<std::int32_t>(slice)});
+  }
+  const std::int64_t y = block * slices.blocks.rows();
+  ImageDesc desc = plan.dst;
+  desc.height = static_cast<std::int32_t>(std::min(slices.blocks.rows(), slices.blocks.height() - y));
+  const Window result{{desc, to + y * run.layout.dst_row_bytes, run.layout.dst_row_bytes}, 0, static_cast<std::int32_t>(y)};
+  const Status done = run.executable->run(sources, result, *run.workspace, {.stop = stop});
+  if (!is_stopped(stop)) check(done);
+}
+
+void Prepared::work(const Step& /*step*/, Slices& slices, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const {
+  std::byte* between = memory_[slices.between.index].get();
+  ImageCounter counter(slices.axes.outside);
+  do {
+    SliceRing ring(slices.blocks);
+    for (std::int64_t block = 0; block < slices.blocks.count() && !is_stopped(stop); ++block) {
+      make_slices(slices, ring.take_in(slices.blocks.needs(block)), from + counter.src, between, stop);
+      if (!is_stopped(stop)) make_block(slices, ring, block, between, to + counter.dst, stop);
+    }
+  } while (counter.next() && !is_stopped(stop));
 }
 
 void Prepared::work(const Step& /*step*/, Run& run, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const {

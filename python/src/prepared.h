@@ -20,6 +20,7 @@
 #include "layout.h"
 #include "mollify/device.h"
 #include "request.h"
+#include "slices.h"
 
 namespace mollify::python {
 
@@ -129,6 +130,16 @@ class Prepared {
     std::int32_t window_columns = 0;
     Batch batch{};  ///< of a task on a GPU
   };
+  /// A run on slices into own memory and one across them, in turns, so that the memory has no more than the slices that are needed.
+  struct Slices {
+    Run of_slices;
+    Run across;
+    SliceAxes axes;
+    SliceBlocks blocks;
+    Place between;
+    [[nodiscard]] std::int64_t slice_bytes() const { return axes.across.dst_stride; }
+    [[nodiscard]] std::int64_t bytes() const { return blocks.capacity() * slice_bytes(); }
+  };
   /// Adds `amount` times the difference of `to` and `from`, its blur, to `to`. Both are packed, and of the numbers between runs.
   struct Sharpen {
     double amount;
@@ -149,9 +160,11 @@ class Prepared {
   struct Step {
     Place from;
     Place to;
-    std::variant<Copy, Run, DirectSums, Sharpen, Fill, Weigh, Divide> work;
+    std::variant<Copy, Run, Slices, DirectSums, Sharpen, Fill, Weigh, Divide> work;
   };
 
+  /// The library's runs of a step.
+  [[nodiscard]] static std::vector<const Run*> runs_of(const Step& step);
   [[nodiscard]] static std::string name_of(const Step& step);
   static void add_to(Summary& summary, const Run& run);
   static void add_to(Summary& summary, const DirectSums& sums);
@@ -160,11 +173,16 @@ class Prepared {
   [[nodiscard]] static double seconds_of(const DirectSums& sums);
   void work(const Step& step, Copy, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
   void work(const Step& step, Run& run, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
+  void work(const Step& step, Slices& slices, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
   void work(const Step& step, const DirectSums& sums, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
   void work(const Step& step, const Sharpen& sharpen, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
   void work(const Step& step, const Fill& fill, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
   void work(const Step& step, const Weigh& weigh, std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
   void work(const Step& step, const Divide& divide, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
+  static void make_slices(Slices& slices, const std::vector<SliceRing::Made>& made, const std::byte* from, std::byte* between,
+                          const std::atomic<bool>* stop);
+  static void make_block(Slices& slices, SliceRing& ring, std::int64_t block, const std::byte* between, std::byte* to,
+                         const std::atomic<bool>* stop);
   static void run_image(Run& run, const ConstImageView& src, const ImageView& dst, const std::atomic<bool>* stop);
   [[nodiscard]] std::int64_t elements() const;
 

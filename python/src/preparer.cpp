@@ -362,8 +362,33 @@ double Preparer::make_runs(Steps& steps, double allowed, double border_value) co
   return error;
 }
 
-void Preparer::add(Steps steps, Prepared& out) {
-  std::ranges::move(steps, std::back_inserter(out.steps_));
+/// Two runs of which the second goes across the images of the first, as one that keeps few of them. Takes both runs out of their steps.
+std::optional<Prepared::Slices> Preparer::by_slices(Step& first, Step& second) const {
+  auto* of_slices = std::get_if<Prepared::Run>(&first.work);
+  auto* across = std::get_if<Prepared::Run>(&second.work);
+  const bool is_between = first.to.whose == Place::Whose::own && (first.to.index == kBetween || first.to.index == kBetween2);
+  const bool follows = second.from.whose == first.to.whose && second.from.index == first.to.index;
+  if (task_.is_on_gpu || of_slices == nullptr || across == nullptr || !is_between || !follows) return std::nullopt;
+  std::optional<SliceAxes> axes = slice_axes(of_slices->layout, across->layout);
+  if (!axes) return std::nullopt;
+  const Plan& plan = across->executable->plan();
+  std::optional<SliceBlocks> blocks = SliceBlocks::make(plan, axes->across.dst_stride, task_.sharing == Sharing::none);
+  if (!blocks) return std::nullopt;
+  const PerAxis<std::int32_t> largest{plan.dst.width, static_cast<std::int32_t>(blocks->rows())};
+  across->workspace = value_of(across->executable->make_workspace(largest));
+  return Prepared::Slices{std::move(*of_slices), std::move(*across), std::move(*axes), std::move(*blocks), first.to};
+}
+
+void Preparer::add(Steps steps, Prepared& out) const {
+  for (Step& step : steps) {
+    std::optional<Prepared::Slices> slices;
+    if (!out.steps_.empty()) slices = by_slices(out.steps_.back(), step);
+    if (slices) {
+      out.steps_.back() = {out.steps_.back().from, std::move(step.to), std::move(*slices)};
+    } else {
+      out.steps_.push_back(std::move(step));
+    }
+  }
 }
 
 /// The image in float32, its blur, the sum of both, and that as the caller's numbers.
@@ -392,9 +417,11 @@ double Preparer::prepare_sharpening(double amount, double allowed, Prepared& out
 void Preparer::measure_memory(Prepared& out) const {
   out.memory_bytes_.assign(kMemories, 0);
   for (const Step& step : out.steps_) {
-    if (step.to.whose != Place::Whose::own) continue;
-    std::int64_t& bytes = out.memory_bytes_[step.to.index];
-    bytes = std::max(bytes, elements_of(task_.src.shape) * step.to.element.bytes());
+    const auto need = [&](const Place& place, std::int64_t bytes) {
+      if (place.whose == Place::Whose::own) out.memory_bytes_[place.index] = std::max(out.memory_bytes_[place.index], bytes);
+    };
+    need(step.to, elements_of(task_.src.shape) * step.to.element.bytes());
+    if (const auto* slices = std::get_if<Prepared::Slices>(&step.work)) need(slices->between, slices->bytes());
   }
 }
 

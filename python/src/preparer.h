@@ -65,7 +65,8 @@ class Preparer {
   [[nodiscard]] double make_run(Step& step, const BlurSpec& spec, const Device& device) const;
   [[nodiscard]] double make_runs(Steps& steps, double allowed) const { return make_runs(steps, allowed, border_value()); }
   [[nodiscard]] double make_runs(Steps& steps, double allowed, double border_value) const;
-  static void add(Steps steps, Prepared& out);
+  void add(Steps steps, Prepared& out) const;
+  [[nodiscard]] std::optional<Prepared::Slices> by_slices(Step& first, Step& second) const;
   [[nodiscard]] double prepare_sharpening(double amount, double allowed, Prepared& out) const;
   // Known and unknown elements.
   [[nodiscard]] bool is_masked() const { return task_.mask || task_.request.manner.skips_nan; }
