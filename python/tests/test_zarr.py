@@ -1,4 +1,8 @@
 """Zarr arrays, from store to store."""
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import zarr
@@ -66,3 +70,15 @@ def test_refusals(tmp_path):
         with pytest.raises(ValueError, match=message):
             pymollify.zarr.gaussian(source, to, 1.0, **arguments)
     assert not destination[...].any()
+
+
+def test_the_script_for_large_ones(tmp_path):
+    """With four shards. What it prints: round, seconds of both, their ratio, memory of both."""
+    tool = Path(__file__).parent.parent / "tools" / "large_zarr.py"
+    for more in ([], ["--compress"]):
+        run = subprocess.run([sys.executable, tool, tmp_path / "large", "--gigabytes", "0.04", "--rounds", "1", *more], capture_output=True,
+                             text=True, timeout=300)
+        assert run.returncode == 0, run.stderr
+        number, copied, blurred, ratio, *megabytes = [float(cell) for cell in run.stdout.splitlines()[-1].strip("| ").split(" | ")]
+        assert number == 1 and copied > 0 and blurred > 0 and ratio > 0 and all(50 < each < 1000 for each in megabytes), run.stdout
+        assert list((tmp_path / "large").iterdir()) == []
