@@ -3,6 +3,7 @@
     speed.py 1 3 10 40                           these sigmas
     speed.py --only pymollify,libvips,kornia-rs  some libraries; the last two need pyvips and kornia-rs
     speed.py --volume                            512x512x512 numbers of float32, sigma 3 on all axes, with ITK where it is installed
+    speed.py --call                              what a call costs: microseconds of processor time for 16x16 numbers
 
 Beside each time is the largest error, against the Gaussian that is not cut, in float64: in grey levels, and for floats relative.
 """
@@ -147,14 +148,42 @@ def volume(sigma):
     print("| " + " | ".join(f"{times[name] * 1e3:.0f}" + (f" ({errors[name]:.2g})" if name in errors else "") for name in times) + " |")
 
 
+def microseconds(call):
+    """Of this thread, which blurs by itself."""
+    count, least = 4000, float("inf")
+    for _ in range(30):
+        started = time.thread_time()
+        for _ in range(count):
+            call()
+        least = min(least, (time.thread_time() - started) / count)
+    return least * 1e6
+
+
+def calls():
+    sigma = 2.0
+    print("| | the blur itself | `gaussian(image, 2.0)` | with `out=` | a `Blur` | with `out=` |\n" + "| --- " * 6 + "|")
+    for dtype in (np.uint8, np.float32):
+        image = image_of(dtype, 16, 1)
+        out = np.empty_like(image)
+        blur = mollify.Blur.gaussian(sigma, threads=1)
+        times = [min(mollify.bench(blur, image, seconds=0.1)[0].spread[0] for _ in range(10)) * 1e6]
+        for call in (lambda: mollify.gaussian(image, sigma, threads=1), lambda: mollify.gaussian(image, sigma, threads=1, out=out),
+                     lambda: blur(image), lambda: blur(image, out=out)):
+            times.append(microseconds(call))
+        print(f"| {np.dtype(dtype).name} | " + " | ".join(f"{each:.1f}" for each in times) + " |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sigmas", nargs="*", type=float, default=[1.0, 3.0, 10.0, 40.0])
     parser.add_argument("--only", default="")
     parser.add_argument("--volume", action="store_true")
+    parser.add_argument("--call", action="store_true")
     arguments = parser.parse_args()
     if arguments.volume:
         volume(3.0)
+    elif arguments.call:
+        calls()
     else:
         images(arguments.sigmas, [name for name in arguments.only.split(",") if name])
 
