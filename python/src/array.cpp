@@ -62,6 +62,10 @@ struct NumPy {
   explicit NumPy(nb::module_ numpy) : array_type(numpy.attr("ndarray")), empty(numpy.attr("empty")), empty_like(numpy.attr("empty_like")) {}
 };
 
+bool is_of_arrow(nb::handle object) {
+  return full_name(object.type()).starts_with("pyarrow.");
+}
+
 /// Whether it is an array of NumPy with the numbers of ml_dtypes.
 bool is_of_bfloat16(nb::handle object) {
   return nb::isinstance(object, NumPy::get().array_type) && nb::cast<std::string>(object.attr("dtype").attr("name")) == "bfloat16";
@@ -187,6 +191,12 @@ NewArray new_array_like(nb::handle image, const Geometry& geometry) {
   nb::object numbers = nb::cast(geometry.element.name());
   if (geometry.element.kind == NumberKind::brain_floating) numbers = nb::module_::import_("ml_dtypes").attr("bfloat16");
   nb::object object = numpy.empty(nb::tuple(nb::cast(geometry.shape)), numbers);
+  // Arrow's arrays cannot be written: they are made of the result, without a copy.
+  if (is_of_arrow(image)) {
+    const nb::module_ arrow = nb::module_::import_("pyarrow");
+    const bool is_tensor = nb::isinstance(image, arrow.attr("Tensor"));
+    return {object, is_tensor ? arrow.attr("Tensor").attr("from_numpy") : arrow.attr("array")};
+  }
   if (!nb::hasattr(image, "__array_namespace__")) return {object, {}};
   return {object, image.attr("__array_namespace__")().attr("from_dlpack")};
 }

@@ -78,7 +78,8 @@ struct NewArray {
   [[nodiscard]] nb::object finished() const { return from.is_valid() ? from(object) : object; }
 };
 
-/// Of the shape and numbers of `image`, and of its kind: an array of NumPy, Torch, or another library that follows the array standard.
+/// Of the shape and numbers of `image`, and of its kind: an array of NumPy, Torch, Arrow, or another library that follows the array
+/// standard.
 /// Where it is none of these, the result is an array of NumPy.
 [[nodiscard]] NewArray new_array_like(nb::handle image, const Geometry& geometry);
 

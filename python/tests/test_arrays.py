@@ -225,3 +225,23 @@ def test_nothing_is_left_of_an_array():
             mollify.gaussian(image, 1.0, out=np.zeros(3, np.float16))
     assert sys.getrefcount(image) == before
     image.resize((10, 60))  # which NumPy refuses while a buffer is in use
+
+
+def test_tensors_and_arrays_of_arrow_come_back_for_them():
+    arrow = pytest.importorskip("pyarrow")
+    tensor = mollify.gaussian(arrow.Tensor.from_numpy(IMAGE), 2.0)
+    assert isinstance(tensor, arrow.Tensor) and np.array_equal(tensor.to_numpy(), EXPECTED)
+    signal = np.arange(40, dtype=np.float32) ** 2
+    array = mollify.gaussian(arrow.array(signal), 2.0)
+    assert isinstance(array, arrow.FloatArray) and np.array_equal(array.to_numpy(), mollify.gaussian(signal, 2.0))
+    with pytest.raises(TypeError, match="image"):
+        mollify.gaussian(arrow.array([1.0, None, 2.0]), 2.0)
+
+
+def test_arrays_of_jax_come_back_for_them():
+    jax = pytest.importorskip("jax")
+    with jax.default_device(jax.devices("cpu")[0]):
+        result = mollify.gaussian(jax.numpy.asarray(IMAGE), 2.0)
+    assert isinstance(result, jax.Array) and np.array_equal(np.asarray(result), EXPECTED)
+    with pytest.raises(TypeError, match="^out: "):
+        mollify.gaussian(IMAGE, 2.0, out=jax.numpy.asarray(IMAGE))
