@@ -84,7 +84,11 @@ Result<AxisPlan> plan_axis(const AxisGaussian& gaussian, int levels, int halving
   axis.level.l1_distance +=
       2.0 * (std::abs(height / kHeights - fit->window) * width + std::abs(axis.kernel.undershoot / kUndershoots - undershoot));
   std::optional<FixedWeights> fixed = rounded_to_fixed(axis.level.taps, halvings, axis.kernel.left_to_taps());
-  if (!fixed) return refusal("its taps do not fit 16-bit sums");
+  // They are held with the undershoot added, where white lies under all taps and black beyond them.
+  constexpr double kWhite = 255.0 * kUnitsOf16BitSums;
+  constexpr double kMost = 65535.0 - kUnitsOf16BitSums / 2.0;  // rounding may add half a step
+  if (!fixed || (axis.kernel.left_to_taps() + axis.kernel.undershoot / kUndershoots) * kWhite > kMost)
+    return refusal("its taps do not fit 16-bit sums");
   axis.fixed = std::move(*fixed);
   return axis;
 }

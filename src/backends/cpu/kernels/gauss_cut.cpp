@@ -3,7 +3,10 @@
 // running sums that are exact, and what is left, which falls to nothing at the cut and is blurred on halved numbers as
 // gauss_pyramid does. The first goes down, over all columns that the tile needs, the second along each row that comes out.
 // Numbers are held as value * 256; along rows the window sums them rounded to 8 bits again, where its small share makes up
-// for what that loses. Pixels are anchored to source coordinates and sums are of integers, so bits do not depend on tiles.
+// for what that loses. What is left falls below nothing before the cut, by less than `undershoot`; so it is held that much larger, from its
+// taps on until a window is added to it. Pixels are anchored to source coordinates and sums are of integers, so bits do not depend on
+// tiles.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>
@@ -26,7 +29,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-/// The taps and the undershoot over rows[j], rows[j + 1], ... for kRowGroup rows j.
+/// The taps and the undershoot over rows[j], rows[j + 1], ... for kRowGroup rows j, and `undershoot` more.
 HWY_NOINLINE void filter_level_rows(const CutAxis& axis, const std::uint16_t* const* rows, std::int64_t count, std::uint16_t* out,
                                     std::int64_t stride) {
   const U16 d;
@@ -37,7 +40,7 @@ HWY_NOINLINE void filter_level_rows(const CutAxis& axis, const std::uint16_t* co
     sum_rows(axis.taps, rows + 1, i, sum0, sum1, sum2, sum3);
     const auto put = [&](std::int64_t j, VecU16 sum) HWY_ATTR {
       const VecU16 pair = product_of_pair(hn::LoadU(d, rows[j] + i), hn::LoadU(d, last[j] + i), undershoot);
-      hn::StoreU(hn::Sub(sum, pair), d, out + j * stride + i);
+      hn::StoreU(hn::Sub(hn::Add(sum, undershoot), pair), d, out + j * stride + i);
     };
     put(0, sum0), put(1, sum1), put(2, sum2), put(3, sum3);
   }
@@ -52,24 +55,25 @@ HWY_NOINLINE void filter_level_columns(const CutAxis& axis, std::int64_t channel
   filter_columns_u16(axis.taps, channels, row + channels, count, reinterpret_cast<const std::byte*>(row), out);
   for (std::int64_t i = 0; i < count; i += static_cast<std::int64_t>(hn::Lanes(d))) {
     const VecU16 pair = product_of_pair(hn::LoadU(d, row + i), hn::LoadU(d, last + i), undershoot);
-    hn::StoreU(hn::Sub(hn::LoadU(d, out + i), pair), d, out + i);
+    hn::StoreU(hn::Sub(hn::Add(hn::LoadU(d, out + i), undershoot), pair), d, out + i);
   }
 }
 
-/// kRowGroup rows: those that double_rows() makes, and `height` times the window's sums, which take in a row of bytes and
-/// drop one for each.
+/// kRowGroup rows: those that double_rows() makes, less the undershoot, and the height times the window's sums, which take in a row of
+/// bytes and drop one for each. What rounding makes less than nothing is nothing.
 HWY_NOINLINE void double_rows_and_slide(const std::uint16_t* const* rows, const std::uint8_t* const* entering,
-                                        const std::uint8_t* const* leaving, std::uint16_t height, std::uint16_t* sums, std::int64_t count,
+                                        const std::uint8_t* const* leaving, const CutAxis& axis, std::uint16_t* sums, std::int64_t count,
                                         std::uint16_t* out, std::int64_t stride) {
   const U16 d;
   const hn::Rebind<std::uint8_t, U16> d8;
-  const VecU16 weight = hn::Set(d, height);
+  const VecU16 weight = hn::Set(d, axis.height), undershoot = hn::Set(d, axis.undershoot);
   for (std::int64_t i = 0; i < count; i += static_cast<std::int64_t>(hn::Lanes(d))) {
     VecU16 sum = hn::LoadU(d, sums + i);
     const auto put = [&](std::int64_t j, VecU16 smooth) HWY_ATTR {
       sum = hn::Add(sum, hn::PromoteTo(d, hn::LoadU(d8, entering[j] + i)));
       sum = hn::Sub(sum, hn::PromoteTo(d, hn::LoadU(d8, leaving[j] + i)));
-      hn::StoreU(hn::Add(smooth, hn::MulHigh(sum, weight)), d, out + j * stride + i);
+      const VecU16 above = hn::SaturatedSub(smooth, undershoot), below = hn::SaturatedSub(undershoot, smooth);
+      hn::StoreU(hn::SaturatedSub(hn::Add(above, hn::MulHigh(sum, weight)), below), d, out + j * stride + i);
     };
     const VecU16 a = hn::LoadU(d, rows[0] + i), b = hn::LoadU(d, rows[1] + i);
     const VecU16 c = hn::LoadU(d, rows[2] + i), e = hn::LoadU(d, rows[3] + i);
@@ -208,7 +212,8 @@ class Cut {
                    for (std::int64_t j = from; j < to; ++j) {
                      const std::uint16_t* before = s_.running + j * s_.stride;
                      const std::uint16_t* behind = before + (2 * k_.x.radius + 1) * channels_;
-                     add_window<decltype(store)::value>(s_.smooth + j * s_.stride + skip(), behind, before, k_.x.height, k_.rounding, begin,
+                     const auto rounding = static_cast<std::uint16_t>(k_.rounding - k_.x.undershoot);  // sums are so much larger
+                     add_window<decltype(store)::value>(s_.smooth + j * s_.stride + skip(), behind, before, k_.x.height, rounding, begin,
                                                         end, out + j * stride);
                    }
                  });
@@ -320,7 +325,7 @@ class Cut {
       entering[j] = byte_row(y + j + k_.y.radius);
       leaving[j] = byte_row(y + j - k_.y.radius - 1);
     }
-    double_rows_and_slide(smooth, entering, leaving, k_.y.height, s_.sums, x_.count * channels_, s_.vertical, s_.stride);
+    double_rows_and_slide(smooth, entering, leaving, k_.y, s_.sums, x_.count * channels_, s_.vertical, s_.stride);
     ahead_ = std::max(ahead_, loaded_);
   }
 
@@ -394,9 +399,9 @@ void gauss_cut(const GaussCut& k, const Tile& tile) {
 namespace scalar {
 namespace {
 
-/// `count` numbers of a line from `first` on; at(i) is what lies there before.
+/// `count` numbers of a line from `first` on; at(i) is what lies there before. Rounding may make them a little less than nothing.
 template <class At>
-std::vector<std::uint32_t> blurred_line(const CutAxis& axis, std::int64_t first, std::int64_t count, const At& at) {
+std::vector<std::int32_t> blurred_line(const CutAxis& axis, std::int64_t first, std::int64_t count, const At& at) {
   const PyramidAxis levels(first, count, axis.levels, axis.reach());
   const auto top = static_cast<std::size_t>(axis.levels);
   const auto mean = [](std::uint32_t a, std::uint32_t b) { return (a + b + 1) / 2; };
@@ -417,7 +422,7 @@ std::vector<std::uint32_t> blurred_line(const CutAxis& axis, std::int64_t first,
   make_line(levels.up[top], [&](std::int64_t i) {
     const auto at_level = [&](std::int64_t k) { return line[static_cast<std::size_t>(i + k - levels.down[top].first)]; };
     const std::uint32_t pair = (at_level(-axis.reach()) + at_level(axis.reach()) + 1) / 2;
-    return filtered_fixed(axis.taps, at_level) - (pair * axis.undershoot >> 16);
+    return filtered_fixed(axis.taps, at_level) + axis.undershoot - (pair * axis.undershoot >> 16);
   });
   for (std::size_t level = top; level > 0; --level) {
     make_line(levels.up[level - 1], [&](std::int64_t i) {
@@ -425,12 +430,14 @@ std::vector<std::uint32_t> blurred_line(const CutAxis& axis, std::int64_t first,
       return i % 2 == 0 ? mean(mean(mean(above(-1), above(1)), above(0)), above(0)) : mean(above(0), above(1));
     });
   }
-  make_line({first, count}, [&](std::int64_t i) {
+  std::vector<std::int32_t> out;
+  for (std::int64_t i = first; i < first + count; ++i) {
     std::uint32_t window = 0;
     for (std::int64_t k = i - axis.radius; k <= i + axis.radius; ++k) window += (at(k) + 128) >> 8;
-    return line[static_cast<std::size_t>(i - levels.up[0].first)] + (window * axis.height >> 16);
-  });
-  return line;
+    const std::uint32_t sum = line[static_cast<std::size_t>(i - levels.up[0].first)] + (window * axis.height >> 16);
+    out.push_back(static_cast<std::int32_t>(sum) - axis.undershoot);
+  }
+  return out;
 }
 
 }  // namespace
@@ -442,19 +449,19 @@ void gauss_cut(const GaussCut& k, const Tile& tile) {
   const auto channels = static_cast<std::size_t>(k.rows.source.channels);
   std::vector<std::array<float, 4>> pixels(static_cast<std::size_t>(tile.out.width) * tile.out.height);
   for (std::size_t c = 0; c < channels; ++c) {
-    std::vector<std::vector<std::uint32_t>> down;
+    std::vector<std::vector<std::int32_t>> down;
     for (std::int64_t x = columns.first; x < columns.first + columns.count; ++x) {
       down.push_back(blurred_line(k.y, top, tile.out.height, [&](std::int64_t y) {
         return static_cast<std::uint32_t>(read_pixel<float>(k.rows, tile.src, x, y)[c]) << 8;
       }));
     }
     for (std::int64_t y = 0; y < tile.out.height; ++y) {
-      const std::vector<std::uint32_t> row = blurred_line(k.x, left, tile.out.width, [&](std::int64_t x) {
-        return down[static_cast<std::size_t>(x - columns.first)][static_cast<std::size_t>(y)];
+      const std::vector<std::int32_t> row = blurred_line(k.x, left, tile.out.width, [&](std::int64_t x) {
+        return static_cast<std::uint32_t>(std::max(down[static_cast<std::size_t>(x - columns.first)][static_cast<std::size_t>(y)], 0));
       });
       for (std::int64_t x = 0; x < tile.out.width; ++x) {
         pixels[static_cast<std::size_t>(y * tile.out.width + x)][c] =
-            static_cast<float>((row[static_cast<std::size_t>(x)] + k.rounding) >> 8);
+            static_cast<float>(static_cast<std::uint16_t>(row[static_cast<std::size_t>(x)] + k.rounding) >> 8);
       }
     }
   }
