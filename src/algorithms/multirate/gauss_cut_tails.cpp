@@ -336,9 +336,10 @@ Result<Proposal> propose_cut_tails(const Problem& p) {
       down = exact_tails(tails.y);
       continue;
     }
-    // Tails along rows are made of what the endless Gaussian sums.
+    // Tails along rows are made of what the endless Gaussian sums. Where rows repeat soon, that is less on one side.
     const Pass& pass = whole->passes.front();
-    const std::int64_t summed = (pass.taps.x.anchor + pass.constants.at("support_x") - 1) * pass.constants.at("factor_x");
+    const std::int64_t taps = std::min<std::int64_t>(pass.taps.x.anchor, coarse_taps(pass, Axis::x) - 1 - pass.taps.x.anchor);
+    const std::int64_t summed = (taps + pass.constants.at("support_x") - 1) * pass.constants.at("factor_x");
     const PerAxis<GaussianTail> reached{ended(tails.x, summed), tails.y};
     Parts parts(p, reached, endless, *whole);
     parts.add_across(pass);
