@@ -1,5 +1,6 @@
 // box.any on CUDA: blocks of threads move down strips of columns, and make eight windows at a time of what these have in common and what
 // they have not. Nothing is taken away from a sum of floats. One kernel, two loads a pixel, of which the second finds its row in cache.
+// Boxes of four bytes a pixel slide along segments of rows instead.
 #include <algorithm>
 #include <array>
 #include <cmath>
