@@ -11,6 +11,7 @@
 #include "backends/cuda/kernels/box_division.h"
 #include "backends/cuda/kernels/box_segments_shape.h"
 #include "base/places.h"
+#include "math/decimation.h"
 #include "model/gpu_model.h"
 
 namespace mollify {
@@ -284,7 +285,7 @@ Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, cons
 
   Proposal out;
   if (has_blocks) {
-    const auto floor_of = [](std::int32_t v, std::int32_t step) { return (v >= 0 ? v : v - (step - 1)) / step * step; };
+    const auto floor_of = [](std::int32_t v, std::int32_t step) { return static_cast<std::int32_t>(floor_div(v, step)) * step; };
     constexpr std::int32_t kColumns = cuda::kBoxBlockColumns;
     const std::int32_t first = r.x - x.before;
     const std::int32_t begin = floor_of(first, kColumns);
