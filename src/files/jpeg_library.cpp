@@ -10,7 +10,8 @@ namespace mollify::files::jpeg {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 17;
-/// Some cameras put a few bytes between the last pixel and the next marker. More is damage.
+/// Some cameras put a few bytes between the last pixel and the next marker. More is damage, and so is one byte before
+/// a restart marker: there the decoder has lost its place among the codes, and what it decoded is not the picture.
 constexpr int kMostExtraneousBytes = 16;
 
 std::string message_of(j_common_ptr info) {
@@ -29,9 +30,13 @@ void print_nothing(j_common_ptr) {}
 void start_nothing(j_decompress_ptr) {}
 void start_nothing(j_compress_ptr) {}
 
+bool is_restart(int marker) {
+  return marker >= JPEG_RST0 && marker <= JPEG_RST0 + 7;
+}
+
 bool is_harmless(const jpeg_error_mgr& errors) {
   const int code = errors.msg_code;
-  if (code == JWRN_EXTRANEOUS_DATA) return errors.msg_parm.i[0] <= kMostExtraneousBytes;
+  if (code == JWRN_EXTRANEOUS_DATA) return errors.msg_parm.i[0] <= kMostExtraneousBytes && !is_restart(errors.msg_parm.i[1]);
   return code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR || code == JWRN_NOT_SEQUENTIAL;
 }
 
