@@ -103,16 +103,18 @@ std::vector<PreparedPeer> prepare_peers(const cases::Case& c, const DeviceInfo& 
       leave_out(check.error());
       continue;
     }
+    double seconds = check->seconds;
     if (run->turn) {  // its first turn may find that there is no memory for it, which must not end those of others
       const Result<PeerTurn> first = run->turn();
       if (!first) {
         leave_out(first.error());
         continue;
       }
-      if (const double seconds = *std::ranges::min_element(first->blur_ns) * 1e-9; seconds > kMostPeerSeconds) {
-        leave_out({ErrorCode::unsupported, "a run takes " + std::to_string(std::lround(seconds)) + " s", {}});
-        continue;
-      }
+      seconds = *std::ranges::min_element(first->blur_ns) * 1e-9;
+    }
+    if (seconds > kMostPeerSeconds) {
+      leave_out({ErrorCode::unsupported, "a run takes " + std::to_string(std::lround(seconds)) + " s", {}});
+      continue;
     }
     if (!run->note.empty()) notes.push_back(peer.name + ": " + run->note);
     prepared.push_back({peer.name, std::move(run).value(), *check});

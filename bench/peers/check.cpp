@@ -1,6 +1,7 @@
 #include <tbb/info.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 
@@ -29,16 +30,23 @@ cases::Case reduced(cases::Case c) {
   return c;
 }
 
-Result<double> max_error(const PeerRun& run, const cases::Case& c) {
+struct Checked {
+  double max_error = 0.0;
+  double seconds = 0.0;
+};
+
+Result<Checked> checked(const PeerRun& run, const cases::Case& c) {
   Packed src(c.src);
   Packed dst(c.dst);
   cases::fill_random(src.view(), c.spec, c.seed);
+  const auto begin = std::chrono::steady_clock::now();
   if (Status s = run.run(src.view(), dst.view()); !s) return s.error();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   BlurSpec spec = c.spec;
   if (run.border) spec.border = *run.border;
   const Result<cases::ExactAnswer> answer = cases::ExactAnswer::create(spec, src.view(), c.dst, tbb::info::default_concurrency());
   if (!answer) return answer.error();
-  return answer->compare(dst.view()).max_error;
+  return Checked{answer->compare(dst.view()).max_error, seconds.count()};
 }
 
 /// The slope of what a blur makes of a step is its kernel, whose second moment is sigma squared. A step, unlike a point,
@@ -88,9 +96,11 @@ Result<PeerCheck> check_peer(const Peer& peer, const PeerRun& run, const cases::
   const cases::Case small = c.spec.roi ? c : reduced(c);
   const Result<PeerRun> small_run = small == c ? run : peer.prepare(small, threads);
   if (!small_run) return small_run.error();
-  const Result<double> error = max_error(*small_run, small);
-  if (!error) return error.error();
-  check.max_error = *error;
+  const Result<Checked> result = checked(*small_run, small);
+  if (!result) return result.error();
+  const auto pixels = [](const cases::Case& of) { return static_cast<double>(of.dst.width) * of.dst.height; };
+  check.max_error = result->max_error;
+  check.seconds = result->seconds * pixels(c) / pixels(small);
   const auto* gaussian = std::get_if<Gaussian>(&c.spec.kernel);
   if (gaussian == nullptr || gaussian->sigma.x == 0.0) return check;
   const Result<double> sigma = realized_sigma(peer, c, gaussian->sigma.x, threads);

@@ -45,6 +45,7 @@ struct Peer {
 struct PeerCheck {
   double max_error = 0.0;                  ///< of its result on random pixels, in the units of Accuracy
   std::optional<double> realized_sigma{};  ///< Gaussians: of its answer to a step, along x; of 8 bits within a percent
+  double seconds = 0.0;                    ///< that the case would take, by the time of that result and the number of pixels
 };
 /// `threads` as `run` was prepared with: some libraries have one number for all that they do.
 [[nodiscard]] Result<PeerCheck> check_peer(const Peer& peer, const PeerRun& run, const cases::Case& c, int threads);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "bench/peers/peer.h"
@@ -91,6 +94,26 @@ TEST(TimeGroup, APeerThatTakesSecondsIsANote) {
   ASSERT_EQ(timing->peers.size(), 1U);
   EXPECT_EQ(timing->peers.front().peer, "quick");
   EXPECT_EQ(timing->notes, std::vector<std::string>{"slow left out: a run takes 3 s"});
+}
+
+/// Of a library of this process, by a run on fewer pixels.
+TEST(TimeGroup, APeerThatWouldTakeSecondsIsNotRunOnAllPixels) {
+  std::int32_t widest = 0;
+  const Peer slow{"slow", [&](const cases::Case&, int) -> Result<PeerRun> {
+                    return PeerRun{.function = "blur", .options = {}, .note = {}, .run = [&](const ConstImageView& src, const ImageView&) {
+                                     widest = std::max(widest, src.desc.width);
+                                     std::this_thread::sleep_for(std::chrono::milliseconds(1300));
+                                     return Status();
+                                   }};
+                  }};
+  cases::Case c = box_case();
+  c.src.width = c.dst.width = 2112;
+  c.src.height = c.dst.height = 1056;
+  const Result<GroupTiming> timing = time_quickly(c, {&slow, 1});
+  ASSERT_TRUE(timing.ok()) << timing.error().message;
+  EXPECT_TRUE(timing->peers.empty());
+  EXPECT_EQ(timing->notes, std::vector<std::string>{"slow left out: a run takes 3 s"});
+  EXPECT_LT(widest, 2112);
 }
 
 TEST(TimeGroup, RefusedAndWrongCasesHaveNoTime) {
