@@ -76,8 +76,8 @@ const charts = (() => {
       const data = groups.get(name).sort((a, b) => a.value[0] - b.value[0]);
       const style = look.of(name.replace(model.beyond, ""));
       const isLoose = data[0].point.loose;
-      return {name, type: "line", data, symbol: isLoose && !style.dashed ? look.hollow(style.symbol) : style.symbol,
-        symbolSize: (value, item) => item.data.point.unstable ? 5 : 8, itemStyle: {color: style.color},
+      return {name, type: "line", data, symbol: style.symbol,
+        symbolSize: (value, item) => item.data.point.unstable ? 5 : 8, itemStyle: look.mark(style.color, isLoose || style.dashed),
         lineStyle: {color: style.color, width: isLoose ? 1.2 : 2, type: isLoose ? "dotted" : style.dashed ? "dashed" : "solid"},
         emphasis: {focus: "series"}, ...extra};
     });

@@ -20,8 +20,6 @@ const look = (() => {
     ["kawase.", "arrow", 1, ["kawase.dual"]],
     ["matrix.", "roundRect", 2, ["matrix.lowrank", "matrix.fft"]],
   ];
-  const hollow = symbol => `empty${symbol[0].toUpperCase()}${symbol.slice(1)}`;
-
   const isDark = () => document.documentElement.dataset.theme
     ? document.documentElement.dataset.theme === "dark"
     : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -34,16 +32,19 @@ const look = (() => {
     return known.get(name);
   };
 
-  // Of a technique, with options or without: peers are dashed and drawn as hollow squares.
+  // Of a technique, with options or without: peers are dashed, and their marks are hollow squares.
   function of(name) {
     const technique = name.split(/[:,]/)[0];
     const family = families.find(([prefix]) => technique.startsWith(prefix));
-    if (!family) return {color: colour(nthOfOthers(technique) + 1), symbol: hollow("rect"), dashed: true};
+    if (!family) return {color: colour(nthOfOthers(technique) + 1), symbol: "rect", dashed: true};
     const [, symbol, first, members] = family;
     // Options of one technique share its symbol, and each has its own colour.
     const isPlain = technique === name && members.includes(technique);
     return {color: colour(isPlain ? first + members.indexOf(technique) : nthOfOthers(name)), symbol, dashed: false};
   }
+
+  // The colours of a mark. A hollow one is filled with the card that it lies on; the library's own hollow symbols are white on dark cards.
+  const mark = (color, isHollow) => isHollow ? {color: css("--card"), borderColor: color, borderWidth: 2} : {color};
 
   const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -70,5 +71,5 @@ const look = (() => {
 
   const error = value => value === undefined ? "–" : `${number(value)} of full scale (${number(value * 255)} 8-bit steps)`;
 
-  return {of, palette, hollow, css, number, time, error, escape, isDark};
+  return {of, palette, mark, css, number, time, error, escape, isDark};
 })();
