@@ -32,7 +32,8 @@ double worst_ulp(const BlurSpec& spec, const Pixels& source) {
   for (std::int32_t y = 0; y < source.desc().height; ++y) {
     for (std::int32_t x = 0; x < source.desc().width; ++x) {
       const double e = exact[static_cast<std::size_t>(y) * static_cast<std::size_t>(source.desc().width) + static_cast<std::size_t>(x)];
-      worst = std::max(worst, std::abs(result.at(x, y) - e) / std::ldexp(1.0, std::max(std::ilogb(e), std::ilogb(result.at(x, y))) - 23));
+      const double unit = std::ldexp(1.0, std::max(std::ilogb(e), std::ilogb(result.at(x, y))) - 23);
+      worst = larger_error(worst, std::abs(result.at(x, y) - e) / unit);
     }
   }
   return worst;

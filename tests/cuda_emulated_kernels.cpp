@@ -26,6 +26,7 @@ double bytes[30000];
 #include "backends/cuda/kernels/sep_matrix_planes.cu"
 #include "backends/cuda/kernels/sep_passes.cu"
 #include "backends/cuda/kernels/sep_scatter.cu"
+#include "backends/cuda/kernels/words.cu"
 
 namespace mollify::test {
 namespace {
@@ -57,6 +58,7 @@ const std::map<std::string, Kernel>& kernels() {
     MOLLIFY_OF_BOX_SEGMENTS(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
     by_name["box_blocks_4_u8"] = kernel_of(box_blocks_4_u8);
+    by_name["words"] = kernel_of(words, Barriers::no);
 #define MOLLIFY_ADD(name, pixels, support, by_steps, exact)                                     \
   by_name["gauss_decimate_" #name "_" #support] = kernel_of(gauss_decimate_##name##_##support); \
   by_name["gauss_upsample_" #name "_" #support] = kernel_of(gauss_upsample_##name##_##support);

@@ -3,6 +3,7 @@
 // once, but what follows a function of the host runs when the stream is waited for. Time is counted and not measured. It is built as
 // libcuda.so.1.
 #include <cuda.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <bit>
@@ -32,11 +33,24 @@ double clock_ms = 0.0;            // of the device
 constexpr double kLaunch = 2e-3;  // what a launch takes
 constexpr double kBytesPerMs = 1e9;
 
+struct UserObject {
+  CUhostFn destroy = nullptr;
+  void* data = nullptr;
+};
+
+struct Graph {
+  std::vector<std::function<void()>> works;
+  std::vector<UserObject> kept;
+};
+
 struct Stream {
   bool is_held = false;
+  Graph* captured = nullptr;
   std::vector<std::function<void()>> works;
   void add(std::function<void()> work) {
-    if (is_held)
+    if (captured != nullptr)
+      captured->works.push_back(std::move(work));
+    else if (is_held)
       works.push_back(std::move(work));
     else
       work();
@@ -300,8 +314,11 @@ CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr* memory, size_t bytes) {
   *memory = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
   return *memory == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
+/// What is gone is no longer there to be read.
 CUresult CUDAAPI cuMemFree_v2(CUdeviceptr memory) {
-  std::free(reinterpret_cast<void*>(memory));
+  auto* const bytes = reinterpret_cast<void*>(memory);
+  if (bytes != nullptr) std::memset(bytes, 0x7F, malloc_usable_size(bytes));
+  std::free(bytes);
   return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
@@ -346,16 +363,48 @@ CUresult CUDAAPI cuStreamDestroy_v2(CUstream stream) {
   delete reinterpret_cast<Stream*>(stream);
   return CUDA_SUCCESS;
 }
-CUresult CUDAAPI cuStreamGetCaptureInfo_v3(CUstream, CUstreamCaptureStatus* status, cuuint64_t*, CUgraph*, const CUgraphNode**,
+CUresult CUDAAPI cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t*, CUgraph* graph, const CUgraphNode**,
                                            const CUgraphEdgeData**, size_t*) {
-  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  Graph* const captured = of(stream).captured;
+  *status = captured == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  if (captured != nullptr) *graph = reinterpret_cast<CUgraph>(captured);
   return CUDA_SUCCESS;
 }
-CUresult CUDAAPI cuUserObjectCreate(CUuserObject*, void*, CUhostFn, unsigned, unsigned) {
-  return CUDA_ERROR_NOT_SUPPORTED;
+CUresult CUDAAPI cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
+  of(stream).captured = new Graph;
+  return CUDA_SUCCESS;
 }
-CUresult CUDAAPI cuGraphRetainUserObject(CUgraph, CUuserObject, unsigned, unsigned) {
-  return CUDA_ERROR_NOT_SUPPORTED;
+CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  *graph = reinterpret_cast<CUgraph>(std::exchange(of(stream).captured, nullptr));
+  return CUDA_SUCCESS;
+}
+/// A graph is what is made of it.
+CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long) {
+  *executable = reinterpret_cast<CUgraphExec>(graph);
+  return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  for (const auto& work : reinterpret_cast<const Graph*>(executable)->works) of(stream).add(work);
+  return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec) {
+  return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuGraphDestroy(CUgraph graph) {
+  auto* const gone = reinterpret_cast<Graph*>(graph);
+  for (const UserObject& object : gone->kept) object.destroy(object.data);
+  delete gone;
+  return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuUserObjectCreate(CUuserObject* object, void* data, CUhostFn destroy, unsigned, unsigned) {
+  *object = reinterpret_cast<CUuserObject>(new UserObject{destroy, data});
+  return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned, unsigned) {
+  auto* const kept = reinterpret_cast<UserObject*>(object);
+  reinterpret_cast<Graph*>(graph)->kept.push_back(*kept);
+  delete kept;
+  return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
   of(stream).is_held = true;

@@ -1,14 +1,22 @@
 // What several tests need: images with an owner, the device under test, cases that must pass.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "cases/cases.h"
 #include "mollify/mollify.h"
 
 namespace mollify::test {
+
+/// The larger of two errors. One that is NaN is infinitely large, where std::max() would pass over it.
+[[nodiscard]] inline double larger_error(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? std::numeric_limits<double>::infinity() : std::max(a, b);
+}
 
 inline constexpr std::array kBorderModes = {BorderMode::clamp, BorderMode::mirror, BorderMode::reflect, BorderMode::wrap,
                                             BorderMode::constant};

@@ -228,7 +228,7 @@ TEST(VulkanBoxes, HeightsAreKeptToTheirLastPlaces) {
       const Pixels result = run(must(gpu().prepare(*plan)), src);
       double worst = 0.0;
       for (std::int32_t y = 0; y < desc.height; ++y) {
-        for (std::int32_t x = 0; x < desc.width; ++x) worst = std::max(worst, std::abs(result.at(x, y) - exact.at(x, y)));
+        for (std::int32_t x = 0; x < desc.width; ++x) worst = larger_error(worst, std::abs(result.at(x, y) - exact.at(x, y)));
       }
       constexpr double kUnit = 0x1p-12;  // in the last place of 2800
       std::printf("[ units    ] radius %g: %.1f by %s\n", radius, worst / kUnit, to_string(plan->algorithm).c_str());

@@ -88,7 +88,8 @@ class GaussianOfEach {
   /// Each image has so many planes, which lie one after the other and have its sigma.
   [[nodiscard]] Result<WeightsOfEach> weights(std::span<const PerAxis<double>> sigmas, std::int32_t planes = 1) const;
   /// Copies the weights to the scratch memory and launches the blurs, in the stream. It waits for no other work; the weights need not
-  /// outlive the call. A stream under capture is refused, since a graph would repeat these weights, from memory that may be gone.
+  /// outlive the call. Under capture the weights become parameters of launches, 4 KB of them each, so that the graph repeats these weights
+  /// on every run. It keeps what else it needs of this object; the scratch memory must last as long as the graph.
   [[nodiscard]] Status enqueue(const WeightsOfEach& weights, const ConstImages& source, const Images& destination, const Scratch& scratch,
                                Stream stream) const;
 

@@ -155,9 +155,6 @@ class Call {
 
   /// Of each index of the first axis by a sigma of its own: what holds the results, and which indices are left to blur.
   [[nodiscard]] std::pair<nb::object, std::vector<std::int32_t>> each(std::span<const double> sigmas, nb::handle out) {
-    if (nb::cast<bool>(library_.attr("is_capturing")())) {
-      throw std::runtime_error("sigmas: a graph is being captured, which would repeat those of this call");
-    }
     if (exchanges_ && !out.is_none()) throw nb::type_error("out: arrays of this library are not written to");
     const nb::object result = out.is_none() ? new_array() : nb::borrow(out);
     const GpuArray dst = array_of(result);
@@ -169,7 +166,7 @@ class Call {
     const ReadyPointer ready = ready_for(src_.geometry, dst, is_aligned(src_) && is_aligned(dst));
     Prepared::Each launches;
     if (ready->prepared) {
-      launches = ready->prepared->each(sigmas);
+      launches = ready->prepared->each(sigmas, !is_capturing());
     } else {
       launches.left_out.resize(sigmas.size());
       std::iota(launches.left_out.begin(), launches.left_out.end(), 0);
@@ -195,6 +192,7 @@ class Call {
   }
 
  private:
+  [[nodiscard]] bool is_capturing() const { return nb::cast<bool>(library_.attr("is_capturing")()); }
   [[nodiscard]] nb::object new_array() const { return library_.attr("empty_like")(image_); }
 
   GpuArray array_of(nb::handle object) {
@@ -222,9 +220,7 @@ class Call {
   [[nodiscard]] ReadyPointer ready_for(const Geometry& src, const GpuArray& dst, bool is_src_aligned) const {
     Task task{request_, src, dst.geometry, Sharing::none, is_src_aligned && is_aligned(dst), mask_geometry_, true};
     if (ReadyPointer found = cache().find(task)) return found;
-    if (nb::cast<bool>(library_.attr("is_capturing")())) {
-      throw std::runtime_error("image: a graph is being captured, and nothing is prepared for such an image yet; blur one before");
-    }
+    if (is_capturing()) throw std::runtime_error(kNotPrepared);
     const auto made = std::make_shared<Ready>(std::move(task));
     try {
       const nb::gil_scoped_release release;

@@ -24,6 +24,10 @@
 
 namespace mollify::python {
 
+/// Of a call under capture that would have to prepare something.
+inline constexpr const char* kNotPrepared =
+    "image: a graph is being captured, and nothing is prepared for such an image yet; blur one before";
+
 /// How the memory of the source and of the destination lie to each other.
 enum class Sharing : std::uint8_t { none, same_elements, otherwise };
 
@@ -99,7 +103,8 @@ class Prepared {
     std::int64_t scratch_bytes = 0;
     std::function<void(const std::byte* src, std::byte* dst, std::byte* scratch, std::uintptr_t stream)> enqueue{};  ///< empty: no launch
   };
-  [[nodiscard]] Each each(std::span<const double> sigmas) const;
+  /// `may_prepare`: the first call prepares their launches, and throws where it may not.
+  [[nodiscard]] Each each(std::span<const double> sigmas, bool may_prepare) const;
 
  private:
   friend class Preparer;

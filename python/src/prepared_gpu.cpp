@@ -196,7 +196,7 @@ void Prepared::enqueue(const std::byte* src, const std::byte* mask, std::byte* d
   }
 }
 
-Prepared::Each Prepared::each(std::span<const double> sigmas) const {
+Prepared::Each Prepared::each(std::span<const double> sigmas, bool may_prepare) const {
   Each out;
   const auto leave_all_out = [&] {
     out.left_out.resize(sigmas.size());
@@ -215,6 +215,7 @@ Prepared::Each Prepared::each(std::span<const double> sigmas) const {
   const std::scoped_lock lock(each_mutex_);
   auto blur = std::static_pointer_cast<const cuda::GaussianOfEach>(each_);
   if (!blur) {
+    if (!may_prepare) throw std::runtime_error(kNotPrepared);
     const Device device = open_device(task_.request.manner.device, task_.request.manner.threads);
     constexpr std::int64_t kMostOfBatch = std::numeric_limits<std::int32_t>::max();
     Result<cuda::GaussianOfEach> made =
@@ -246,7 +247,7 @@ bool is_built_with_cuda() {
   return false;
 }
 
-Prepared::Each Prepared::each(std::span<const double> /*sigmas*/) const {
+Prepared::Each Prepared::each(std::span<const double> /*sigmas*/, bool /*may_prepare*/) const {
   throw std::logic_error("built without CUDA");
 }
 

@@ -193,12 +193,19 @@ def test_images_whose_order_is_not_that_of_memory_are_blurred_one_by_one():
     assert differ_by(found.array, mollify.gaussian_each(image, sigmas, axes=(-2, -1))) < 1e-4
 
 
-def test_graphs_cannot_have_a_sigma_for_each_image(monkeypatch):
-    image = OnGpu(random_array((2, 9, 8)))
-    monkeypatch.setattr(Library, "capturing", True)
-    for sigmas in ((1.0, 2.0), OnGpu(np.ones(2))):
-        with pytest.raises(RuntimeError, match="sigmas: a graph is being captured"):
+def test_graphs_keep_a_sigma_for_each_image(monkeypatch):
+    image = OnGpu(random_array((2, 9, 11)))
+    sigmas = (1.0, 2.0)
+    mollify.gaussian(image, 1.0, axes=(1, 2))
+    with monkeypatch.context() as patch:
+        patch.setattr(Library, "capturing", True)
+        with pytest.raises(RuntimeError, match="image: a graph is being captured, and nothing is prepared"):
             mollify.gaussian_each(image, sigmas)
+        with pytest.raises(RuntimeError, match="sigmas: a graph is being captured"):
+            mollify.gaussian_each(image, OnGpu(np.ones(2)))
+    before = mollify.gaussian_each(image, sigmas)
+    monkeypatch.setattr(Library, "capturing", True)
+    assert np.array_equal(mollify.gaussian_each(image, sigmas).array, before.array)
 
 
 def test_what_is_wrong_is_refused():

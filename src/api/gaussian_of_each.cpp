@@ -58,10 +58,11 @@ struct GaussianOfEach::Impl {
   DeviceInfo device;
   BlurSpec spec;
   ImageDesc image;
-  std::vector<std::shared_ptr<const Prepared>> forms;  ///< of kForms, as many as the device has room for
+  LaunchesOfEach launches;  ///< forms: of kForms, as many as the device has room for
 
+  [[nodiscard]] std::size_t forms() const { return launches.forms.size(); }
   [[nodiscard]] std::size_t form_of(std::int32_t most_taps) const {
-    return static_cast<std::size_t>(std::ranges::lower_bound(kForms.begin(), kForms.begin() + forms.size(), most_taps) - kForms.begin());
+    return static_cast<std::size_t>(std::ranges::lower_bound(kForms.begin(), kForms.begin() + forms(), most_taps) - kForms.begin());
   }
 };
 
@@ -83,16 +84,20 @@ Result<GaussianOfEach> GaussianOfEach::prepare(const Device& device, const BlurS
   if (!plan) return plan.error();
   const Result<Executable> executable = device.prepare(*plan);
   if (!executable) return executable.error();
+  const std::shared_ptr<Context>& context = prepared_of(Access::impl(*executable))->context();
   auto impl = std::make_shared<Impl>(Impl{device.info(), any, image, {}});
   const Problem problem{impl->spec, image, image, impl->device, {}, plan->allowed_error, images};
   const int channels = info(image.format).channels;
   for (const std::int32_t taps : kForms) {
     if (SepFusedShape(channels, sep_fused_columns(channels), taps, taps, -1).shared_bytes() > impl->device.gpu.shared_bytes) break;
-    Result<std::shared_ptr<const Prepared>> form =
-        Prepared::create(plan_of(problem, taps), prepared_of(Access::impl(*executable))->context());
+    Result<std::shared_ptr<const Prepared>> form = Prepared::create(plan_of(problem, taps), context);
     if (!form) return form.error();
-    impl->forms.push_back(std::move(*form));
+    impl->launches.forms.push_back(std::move(*form));
   }
+  const Current current(*context);
+  const Result<CUfunction> write_words = context->kernel("words", "words");
+  if (!write_words) return write_words.error();
+  impl->launches.write_words = *write_words;
   GaussianOfEach out;
   out.impl_ = std::move(impl);
   return out;
@@ -121,8 +126,8 @@ Result<WeightsOfEach> GaussianOfEach::weights(std::span<const PerAxis<double>> s
       const double error = taps->cut_error + rounding_error(problem, *taps, Accumulator::f32);
       const std::int32_t x = count_of(taps->taps.x);
       const std::int32_t y = count_of(taps->taps.y);
-      one.form = error <= allowed ? impl_->form_of(std::max(x, y)) : impl_->forms.size();
-      if (one.form < impl_->forms.size()) {
+      one.form = error <= allowed ? impl_->form_of(std::max(x, y)) : impl_->forms();
+      if (one.form < impl_->forms()) {
         out.predicted_error = std::max(out.predicted_error, error);
         one.record = {numbers.size() * sizeof(float), x, y, -taps->taps.x.anchor, -taps->taps.y.anchor};
         for (const AxisTaps* axis : {&taps->taps.x, &taps->taps.y}) {
@@ -131,7 +136,7 @@ Result<WeightsOfEach> GaussianOfEach::weights(std::span<const PerAxis<double>> s
         }
       }
     }
-    if (one.form >= impl_->forms.size()) {
+    if (one.form >= impl_->forms()) {
       out.left_out.push_back(static_cast<std::int32_t>(i));
       continue;
     }
@@ -157,7 +162,7 @@ Result<WeightsOfEach> GaussianOfEach::weights(std::span<const PerAxis<double>> s
 
 Status GaussianOfEach::enqueue(const WeightsOfEach& weights, const ConstImages& source, const Images& destination, const Scratch& scratch,
                                Stream stream) const {
-  return enqueue_each(impl_->forms, weights, source, destination, scratch, stream);
+  return enqueue_each(impl_->launches, weights, source, destination, scratch, stream);
 }
 
 }  // namespace mollify::cuda

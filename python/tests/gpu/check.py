@@ -398,13 +398,22 @@ def each():
         (gradient,) = torch.autograd.grad(result, x, y)
         difference = abs((result.double() * y).sum() - (x.double() * gradient).sum()) / y.double().sum()
         check(f"each, gradient {mode}", difference < 4e-5, float(difference))
-    for some in ([1.0] * 256, torch.ones(256, device="cuda")):
-        try:
-            with torch.cuda.graph(torch.cuda.CUDAGraph()):
-                mollify.gaussian_each(batch, some, axes=(-2, -1), out=out)
-            check("each in a graph", False, "was not refused")
-        except RuntimeError as error:
-            check("each in a graph", "graph is being captured" in str(error), error)
+    some = [0.1 + i / 128 for i in range(256)]
+    wanted = mollify.gaussian_each(batch, some, axes=(-2, -1))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        mollify.gaussian_each(batch, some, axes=(-2, -1), out=out)
+    some.clear()
+    for _ in range(2):
+        out.zero_()
+        graph.replay()
+        check("each in a graph", torch.equal(out, wanted), float((out - wanted).abs().max()))
+    try:
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            mollify.gaussian_each(batch, torch.ones(256, device="cuda"), axes=(-2, -1), out=out)
+        check("sigmas on the GPU in a graph", False, "was not refused")
+    except RuntimeError as error:
+        check("sigmas on the GPU in a graph", "graph is being captured" in str(error), error)
 
 
 @section

@@ -2,11 +2,14 @@
 #include "backends/cuda/engine.h"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "backends/cuda/capture.h"
 #include "backends/cuda/executor.h"
+#include "backends/cuda/kernels/words_shape.h"
 
 namespace mollify::cuda {
 namespace {
@@ -80,6 +83,36 @@ Result<CUdeviceptr> check_scratch(const ScratchNeeds& needs, const Scratch& scra
   return memory;
 }
 
+/// Copies in the stream without waiting for the device.
+Status copy_in_stream(const Context& context, CUdeviceptr to, std::span<const std::byte> bytes, CUstream stream) {
+  const Current current(context);
+  constexpr std::size_t kAtOnce = std::size_t{64} << 10;  // which the driver takes from any memory before it returns
+  for (; !bytes.empty(); to += kAtOnce, bytes = bytes.subspan(std::min(kAtOnce, bytes.size()))) {
+    const CUresult r = context.cu().MemcpyHtoDAsync(to, bytes.data(), std::min(kAtOnce, bytes.size()), stream);
+    if (r != CUDA_SUCCESS) return to_error(context.cu(), r, "copying weights to the GPU");
+  }
+  return {};
+}
+
+/// The same by launches that have the bytes as parameters, so that a graph which holds them needs no memory of the host.
+Status write_words(const Context& context, CUfunction function, CUdeviceptr to, std::span<const std::byte> bytes, CUstream stream) {
+  const Current current(context);
+  while (!bytes.empty()) {
+    Words words;
+    const std::span<const std::byte> some = bytes.first(std::min(sizeof words.word, bytes.size()));
+    words.to = to;
+    words.count = static_cast<std::uint32_t>(some.size() / sizeof words.word[0]);
+    std::memcpy(words.word, some.data(), some.size());
+    void* parameters[] = {&words};
+    const unsigned blocks = (words.count + kWordsThreads - 1) / kWordsThreads;
+    const CUresult r = context.cu().LaunchKernel(function, blocks, 1, 1, kWordsThreads, 1, 1, 0, stream, parameters, nullptr);
+    if (r != CUDA_SUCCESS) return to_error(context.cu(), r, "writing weights to the GPU");
+    to += some.size();
+    bytes = bytes.subspan(some.size());
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ScratchNeeds> scratch_needs(const Executable& executable, std::int64_t images) {
@@ -102,31 +135,27 @@ Status enqueue(const Executable& executable, const ConstImages& source, const Im
   return keep_for_graph(ready, stream);
 }
 
-Status enqueue_each(std::span<const std::shared_ptr<const Prepared>> forms, const WeightsOfEach& weights, const ConstImages& source,
-                    const Images& destination, const Scratch& scratch, Stream stream) {
+Status enqueue_each(const LaunchesOfEach& launches, const WeightsOfEach& weights, const ConstImages& source, const Images& destination,
+                    const Scratch& scratch, Stream stream) {
   if (weights.groups.empty()) return {};
-  const Prepared& first = *forms.front();
+  const Prepared& first = *launches.forms.front();
   const Result<Ends> ends = check_ends(first.plan(), source, destination, weights.planes);
   if (!ends) return ends.error();
   const Result<CUdeviceptr> memory = check_scratch(weights.scratch, scratch);
   if (!memory) return memory.error();
   const Result<bool> captured = is_captured(*first.context(), stream);
   if (!captured) return captured.error();
-  if (*captured) return invalid("the stream is under capture: a graph would repeat the sigmas of this batch");
-  {
-    const Context& context = *first.context();
-    const Current current(context);
-    // From memory like this the driver takes up to so many bytes at once without waiting for the device.
-    constexpr std::size_t kAtOnce = std::size_t{64} << 10;
-    for (std::size_t done = 0; done < weights.tables.size(); done += kAtOnce) {
-      const std::size_t bytes = std::min(kAtOnce, weights.tables.size() - done);
-      const CUresult r = context.cu().MemcpyHtoDAsync(*memory + done, weights.tables.data() + done, bytes, stream);
-      if (r != CUDA_SUCCESS) return to_error(context.cu(), r, "copying weights to the GPU");
-    }
+  const Context& context = *first.context();
+  if (Status s = *captured ? write_words(context, launches.write_words, *memory, weights.tables, stream)
+                           : copy_in_stream(context, *memory, weights.tables, stream);
+      !s) {
+    return s;
   }
   for (const WeightsOfEach::Group& group : weights.groups) {
+    const std::shared_ptr<const Prepared>& form = launches.forms[group.form];
     const CUdeviceptr each = *memory + static_cast<CUdeviceptr>(group.first) * sizeof(TapsOfImage);
-    if (Status s = forms[group.form]->enqueue_each(ends->from, ends->to, group.count, each, *memory, stream); !s) return s;
+    if (Status s = form->enqueue_each(ends->from, ends->to, group.count, each, *memory, stream); !s) return s;
+    if (Status s = keep_for_graph(form, stream); !s) return s;
   }
   return {};
 }
