@@ -10,6 +10,7 @@
 
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/pass_arguments.h"
 #include "base/places.h"
 #include "model/tuning.h"
 
@@ -40,11 +41,11 @@ Halo halo_of(const BoxExtent& extent) {
 }
 
 /// Of one thread.
-std::int64_t scratch_bytes(const Pass& pass, const cpu::BoxWindow& x, const PerAxis<AxisPlaces>& places, int channels) {
-  const std::int64_t columns = places.x.length(pass.tile.x);
-  if (pass.constants.at("integer") != 0) return cpu::BoxIntegerScratch(nullptr, columns, x.size(), channels).bytes;
-  const auto of = [&]<class P>(P) { return cpu::BoxFloatScratch<P>(nullptr, columns, x.size(), x.halo(), places.y.step, channels).bytes; };
-  return pass.constants.at("wide_pixels") != 0 ? of(double{}) : of(float{});
+std::int64_t scratch_bytes(const cpu::BoxArguments& a, std::int64_t columns, const cpu::BoxWindow& x, const AxisPlaces& down,
+                           int channels) {
+  if (a.integer) return cpu::BoxIntegerScratch(nullptr, columns, x.size(), channels).bytes;
+  const auto of = [&]<class P>(P) { return cpu::BoxFloatScratch<P>(nullptr, columns, x.size(), x.halo(), down.step, channels).bytes; };
+  return a.wide_pixels ? of(double{}) : of(float{});
 }
 
 /// Tiles of floats are whole segments high, which may leave fewer of them than threads: then they are split into columns.
@@ -108,12 +109,13 @@ Result<Proposal> propose(const Problem& p) {
   needs.row_multiple = integer ? 1 : static_cast<std::int32_t>(std::clamp<std::int64_t>(segment / down, 1, 1 << 30));
   Pass pass;
   pass.kernel = kKernel;
-  pass.constants = {{"integer", integer ? 1 : 0}, {"segment_rows", segment}, {"wide_pixels", wide_pixels ? 1 : 0}};
+  const cpu::BoxArguments arguments{.integer = integer, .wide_pixels = wide_pixels, .segment_rows = segment};
+  write_arguments(arguments, pass);
   pass.extent = *extent;
   pass.size = {p.dst.width, p.dst.height};
   pass.tile = tile_for(p, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
-  out.scratch_bytes = p.device.threads * scratch_bytes(pass, x, places, channels);
+  out.scratch_bytes = p.device.threads * scratch_bytes(arguments, places.x.length(pass.tile.x), x, places.y, channels);
   constexpr double kOfFirstSums = 0.4;  // a row of a segment's first sums, of what a row of pixels takes, as measured
   const double first_sums = kOfFirstSums * static_cast<double>(y.size()) / static_cast<double>(pass.tile.y * down) + 1.0;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;

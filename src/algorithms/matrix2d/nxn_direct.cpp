@@ -6,6 +6,7 @@
 #include "algorithms/common/propose.h"
 #include "algorithms/matrix2d/nxn.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/pass_arguments.h"
 #include "math/weights.h"
 #include "model/tuning.h"
 
@@ -46,7 +47,7 @@ Result<Proposal> propose(const Problem& p) {
   needs.pixel_operations = static_cast<double>(matrix->weights.size()) * channels * operation;
   Pass pass;
   pass.kernel = kKernel;
-  pass.constants = {{"wide", wide ? 1 : 0}};
+  write_arguments(cpu::FloatArguments{wide}, pass);
   pass.size = {p.dst.width, p.dst.height};
   pass.tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);

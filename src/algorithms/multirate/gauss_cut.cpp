@@ -15,6 +15,7 @@
 #include "algorithms/multirate/gauss_levels.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/pass_arguments.h"
 #include "base/text.h"
 #include "math/decimation.h"
 #include "math/weights.h"
@@ -145,14 +146,12 @@ Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels, int halvi
   needs.pixel_operations = channels * (channels == 3 ? kSpreading : 1.0) * (kBase + axis_cost(*x) + axis_cost(*y));
   Pass pass;
   pass.kernel = kKernel;
-  pass.constants = {{"halvings", halvings}, {"rounding", rounding->number()}};
-  const auto set = [&](const std::string& axis, const cpu::CutAxis& k) {
-    pass.constants["height_" + axis] = k.height;
-    pass.constants["levels_" + axis] = k.levels;
-    pass.constants["radius_" + axis] = k.radius;
-    pass.constants["undershoot_" + axis] = k.undershoot;
-  };
-  set("x", x->kernel), set("y", y->kernel);
+  write_arguments(cpu::CutArguments{.fixed = {halvings, rounding->number()},
+                                    .levels = {x->kernel.levels, y->kernel.levels},
+                                    .undershoot = {x->kernel.undershoot, y->kernel.undershoot},
+                                    .radius = {x->kernel.radius, y->kernel.radius},
+                                    .height = {x->kernel.height, y->kernel.height}},
+                  pass);
   pass.size = {p.dst.width, p.dst.height};
   pass.tile = cpu_tile(p.device, pass.size, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);

@@ -10,7 +10,6 @@
 #include <array>
 #include <cmath>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "algorithms/multirate/gauss_decimate.h"
 #include "algorithms/multirate/gauss_decimate_options.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/pass_arguments.h"
 #include "math/gaussian_tail.h"
 #include "model/tuning.h"
 
@@ -51,19 +51,31 @@ void include(Reach& all, const Reach& part) {
   all = {std::max(all.before, part.before), std::max(all.after, part.after)};
 }
 
-/// Taps of a pass of gauss.decimate before those of the spline.
-std::int64_t coarse_taps(const Pass& pass, Axis axis) {
-  const std::string suffix = axis == Axis::x ? "x" : "y";
-  return static_cast<std::int64_t>(on(pass.taps, axis).weights.size()) -
-         pass.constants.at("factor_" + suffix) * pass.constants.at("support_" + suffix);
-}
+/// A pass of gauss.decimate, of which a part is made.
+struct DecimatePass {
+  const PerAxis<AxisTaps>& taps;
+  cpu::DecimationArguments arguments;
 
-cpu::ExpandShape shape_of(const Pass& pass, Axis axis) {
-  const std::string suffix = axis == Axis::x ? "x" : "y";
-  const std::vector<double>& taps = on(pass.taps, axis).weights;
-  const std::vector<double> coarse(taps.begin(), taps.begin() + coarse_taps(pass, axis));
-  return expand_shape(pass.constants.at("factor_" + suffix), pass.constants.at("support_" + suffix), coarse, 1);
-}
+  explicit DecimatePass(const Pass& pass) : taps(pass.taps), arguments(*read_arguments<cpu::DecimationArguments>(pass)) {}
+
+  /// Taps before those of the spline.
+  [[nodiscard]] std::int64_t coarse_taps(Axis axis) const {
+    return std::ssize(on(taps, axis).weights) - on(arguments.factor, axis) * on(arguments.support, axis);
+  }
+  [[nodiscard]] cpu::ExpandShape shape(Axis axis) const {
+    return expand_shape(on(arguments.factor, axis), on(arguments.support, axis), plan(axis).coarse.weights, 1);
+  }
+  /// But for its distance.
+  [[nodiscard]] AxisPlan plan(Axis axis) const {
+    const std::vector<double>& weights = on(taps, axis).weights;
+    const auto spline = weights.begin() + coarse_taps(axis);
+    AxisPlan out;
+    out.factor = static_cast<int>(on(arguments.factor, axis));
+    out.coarse = {{weights.begin(), spline}, on(taps, axis).anchor};
+    out.spline.assign(spline, weights.end());
+    return out;
+  }
+};
 
 /// The tails of an axis pixel by pixel.
 AxisPlan exact_tails(const GaussianTail& tails) {
@@ -88,18 +100,7 @@ AxisPlan coarse_tails(const GaussianTail& tails, double l1_budget) {
   return exact_tails(tails);
 }
 
-/// A decimated axis of a pass of gauss.decimate.
-AxisPlan axis_of(const Pass& pass, Axis axis) {
-  const std::vector<double>& taps = on(pass.taps, axis).weights;
-  const auto spline = taps.begin() + coarse_taps(pass, axis);
-  AxisPlan out;
-  out.factor = static_cast<int>(pass.constants.at(axis == Axis::x ? "factor_x" : "factor_y"));
-  out.coarse = {{taps.begin(), spline}, on(pass.taps, axis).anchor};
-  out.spline.assign(spline, taps.end());
-  return out;
-}
-
-/// The same without its outermost coarse taps, which go to those beside them, as far as the distance to it stays within the budget.
+/// An axis without its outermost coarse taps, which go to those beside them, as far as the distance stays within the budget.
 AxisPlan shortened(AxisPlan axis, double l1_budget) {
   std::vector<double>& taps = axis.coarse.weights;
   while (axis.coarse.anchor > 0 && std::ssize(taps) - 1 > axis.coarse.anchor) {
@@ -150,26 +151,25 @@ class Parts {
     pass_.kernel = kKernel;
     pass_.taps = {{{}, 0}, {{}, 0}};
     error_ += whole_ * whole.error;
-    shape_.whole = add(cpu::kCutWhole, whole, whole_);
+    shape_.whole = add(whole, whole_, arguments_.whole);
+    seconds_ += whole.seconds;
     shape_.cells = {cells_within_reach(Axis::x, shape_.whole.x), cells_within_reach(Axis::y, shape_.whole.y)};
-    set("", "cells_x", shape_.cells.x);
-    set("", "cells_y", shape_.cells.y);
+    arguments_.cells = shape_.cells;
   }
 
   /// The tails along rows, if there are any, of coarse rows of the whole.
-  void add_across(const Pass& whole) {
+  void add_across(const DecimatePass& whole) {
     const double mass = gain_ * tails_.x.mass;
-    if (mass == 0.0) return leave_out(cpu::kCutAcross, cpu::kCutAcrossConstants);
+    if (mass == 0.0) return;
     const AxisPlan x = exact_tails(tails_.x);
-    const AxisPlan all = axis_of(whole, Axis::y);
+    const AxisPlan all = whole.plan(Axis::y);
     const AxisPlan y = shortened(all, budget_beside(mass));
     add_error(mass, x, y, Axis::x);
     Proposal made;
     made.halo = {x.halo(), y.halo()};
     made.reach = reach_on_both_sides(x.reach(), y.reach());
     include(made);
-    add_taps(cpu::kCutAcross, Axis::x, x.coarse, -gain_ * cpu::kCutPartScale, std::ssize(x.coarse.weights));
-    add_taps(cpu::kCutAcross, Axis::y, y.coarse, 1.0, 0);
+    add_taps({x.coarse, y.coarse}, -gain_, std::ssize(x.coarse.weights), arguments_.across);
     const std::int64_t first_y = all.coarse.anchor - y.coarse.anchor;
     shape_.across = {std::ssize(x.coarse.weights), std::ssize(y.coarse.weights), first_y};
     constexpr double kRow = 6.0;  // multiply-adds a component that take as long as what else there is to do
@@ -182,13 +182,16 @@ class Parts {
   /// The tails down columns, if there are any.
   void add_down(const AxisPlan& y) {
     const double mass = gain_ * tails_.y.mass;
-    if (mass == 0.0) return leave_out(cpu::kCutDown, cpu::kCutDownConstants);
+    if (mass == 0.0) return;
     const AxisPlan x = cheapest_across(mass, gain_ * y.l1_distance);
     add_error(mass, x, y, Axis::y);
     Proposal made;
     made.halo = {x.halo(), y.halo()};
     made.reach = reach_on_both_sides(x.reach(), y.reach());
-    shape_.down = add(cpu::kCutDown, add_cpu_passes(endless_, x, y, std::move(made)), -gain_);
+    made = add_cpu_passes(endless_, x, y, std::move(made));
+    shape_.down = add(made, -gain_, arguments_.down);
+    // It reads what lies in the cache by then.
+    seconds_ += made.seconds - copy_seconds(p_.device, made.moved_bytes);
   }
 
   /// The proposal but for its options.
@@ -203,6 +206,7 @@ class Parts {
     // What all parts read again stays in the second cache.
     constexpr std::int64_t kMostComponents = 2816;
     needs.most_columns = std::max(kMostComponents / channels, 4 * needs.halo.x);
+    write_arguments(arguments_, pass_);
     pass_.size = {p_.dst.width, p_.dst.height};
     // What a tile's first rows take is paid for each part.
     TileNeeds tall = needs;
@@ -270,33 +274,23 @@ class Parts {
     mollify::include(reach_.x, made.reach->x), mollify::include(reach_.y, made.reach->y);
   }
 
-  void set(std::string_view part, const std::string& name, std::int64_t value) { pass_.constants[std::string(part) + name] = value; }
-
-  /// The kernel has all constants of all parts.
-  void leave_out(std::string_view part, std::span<const std::string_view> constants) {
-    for (const std::string_view constant : constants) set(part, std::string(constant), 0);
-  }
-
-  /// Taps of a part, the first `scaled` of them times the gain.
-  void add_taps(std::string_view part, Axis axis, const AxisTaps& taps, double gain, std::int64_t scaled) {
-    const std::string suffix = axis == Axis::x ? "_x" : "_y";
-    set(part, "taps" + suffix, std::ssize(taps.weights));
-    set(part, "anchor" + suffix, taps.anchor);
-    std::vector<double>& all = axis == Axis::x ? pass_.taps.x.weights : pass_.taps.y.weights;
-    for (std::int64_t i = 0; i < std::ssize(taps.weights); ++i) {
-      all.push_back(taps.weights[static_cast<std::size_t>(i)] * (i < scaled ? gain : 1.0));
+  /// Taps of a part, the first `scaled` of those along rows times `gain`.
+  void add_taps(const PerAxis<AxisTaps>& taps, double gain, std::int64_t scaled, cpu::PartArguments& part) {
+    part = {.taps = {std::ssize(taps.x.weights), std::ssize(taps.y.weights)}, .anchor = {taps.x.anchor, taps.y.anchor}};
+    std::vector<double>&x = pass_.taps.x.weights, &y = pass_.taps.y.weights;
+    for (std::int64_t i = 0; i < part.taps.x; ++i) {
+      x.push_back(taps.x.weights[static_cast<std::size_t>(i)] * (i < scaled ? gain * cpu::kCutPartScale : 1.0));
     }
+    y.insert(y.end(), taps.y.weights.begin(), taps.y.weights.end());
   }
 
-  cpu::CutTailsShape::Part add(std::string_view name, const Proposal& made, double gain) {
-    const Pass& part = made.passes.front();
-    for (const auto& [constant, value] : part.constants) set(name, constant, value);
-    add_taps(name, Axis::x, part.taps.x, gain * cpu::kCutPartScale, coarse_taps(part, Axis::x));
-    add_taps(name, Axis::y, part.taps.y, 1.0, 0);
+  /// A decimated part, but for the time that it takes.
+  cpu::CutTailsShape::Part add(const Proposal& made, double gain, cpu::DecimatedPartArguments& part) {
+    const DecimatePass pass(made.passes.front());
+    add_taps(pass.taps, gain, pass.coarse_taps(Axis::x), part.part);
+    part.decimation = pass.arguments;
     include(made);
-    // Later parts read what lies in the cache by then.
-    seconds_ += made.seconds - (name == cpu::kCutWhole ? 0.0 : copy_seconds(p_.device, made.moved_bytes));
-    return {shape_of(part, Axis::x), shape_of(part, Axis::y)};
+    return {pass.shape(Axis::x), pass.shape(Axis::y)};
   }
 
   const Problem& p_;
@@ -308,6 +302,7 @@ class Parts {
   PerAxis<Halo> halo_;
   PerAxis<Reach> reach_;
   cpu::CutTailsShape shape_;
+  cpu::CutTailsArguments arguments_{};
   Pass pass_;
 };
 
@@ -337,9 +332,9 @@ Result<Proposal> propose_cut_tails(const Problem& p) {
       continue;
     }
     // Tails along rows are made of what the endless Gaussian sums. Where rows repeat soon, that is less on one side.
-    const Pass& pass = whole->passes.front();
-    const std::int64_t taps = std::min<std::int64_t>(pass.taps.x.anchor, coarse_taps(pass, Axis::x) - 1 - pass.taps.x.anchor);
-    const std::int64_t summed = (taps + pass.constants.at("support_x") - 1) * pass.constants.at("factor_x");
+    const DecimatePass pass(whole->passes.front());
+    const std::int64_t taps = std::min<std::int64_t>(pass.taps.x.anchor, pass.coarse_taps(Axis::x) - 1 - pass.taps.x.anchor);
+    const std::int64_t summed = (taps + pass.arguments.support.x - 1) * pass.arguments.factor.x;
     const PerAxis<GaussianTail> reached{ended(tails.x, summed), tails.y};
     Parts parts(p, reached, endless, *whole);
     parts.add_across(pass);

@@ -5,6 +5,7 @@
 #include "algorithms/multirate/gauss_decimate.h"
 #include "algorithms/multirate/gauss_decimate_options.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/pass_arguments.h"
 #include "base/places.h"
 #include "math/weights.h"
 #include "model/tuning.h"
@@ -46,8 +47,12 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   const double expand_operations = static_cast<double>(channels) * (2.0 * static_cast<double>(x.support()) + 6.0);
 
   Pass pass;
-  pass.constants = {{"columns", columns.size}, {"rows", rows.size},    {"first_x", columns.first}, {"first_y", rows.first},
-                    {"factor_x", x.factor},    {"factor_y", y.factor}, {"support_x", x.support()}, {"support_y", y.support()}};
+  write_arguments(cpu::DecimationArguments{.first = {columns.first, rows.first},
+                                           .columns = columns.size,
+                                           .rows = rows.size,
+                                           .factor = {x.factor, y.factor},
+                                           .support = {x.support(), y.support()}},
+                  pass);
   pass.taps = {coarse_and_spline(x), coarse_and_spline(y)};
 
   // Tiles that make the coarse samples they need by themselves leave nothing for a second pass, but decimate again what neighbours

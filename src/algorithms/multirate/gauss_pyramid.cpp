@@ -13,6 +13,7 @@
 #include "algorithms/common/propose.h"
 #include "algorithms/multirate/gauss_levels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/pass_arguments.h"
 #include "base/text.h"
 #include "math/decimation.h"
 #include "math/weights.h"
@@ -78,7 +79,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   needs.pixel_operations = spreading * channels * (kLevelCost * (1.0 + small / 3.0) + taps);
   Pass pass;
   pass.kernel = kKernel;
-  pass.constants = {{"halvings", halvings}, {"levels", levels}, {"rounding", rounding->number()}};
+  write_arguments(cpu::PyramidArguments{{halvings, rounding->number()}, levels}, pass);
   pass.size = {p.dst.width, p.dst.height};
   pass.tile = cpu_tile(p.device, pass.size, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);

@@ -13,6 +13,7 @@
 #include "algorithms/common/separable.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/pass_arguments.h"
 #include "base/places.h"
 #include "math/weights.h"
 #include "model/tuning.h"
@@ -109,7 +110,7 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share, int halving
   needs.pixel_operations = static_cast<double>(2 * (nx + ny) * channels) * kIntegerCost;
   Pass pass;
   pass.kernel = kIntegerKernel;
-  pass.constants = {{"halvings", halvings}, {"rounding", rounding->number()}};
+  write_arguments(cpu::FixedArguments{halvings, rounding->number()}, pass);
   pass.taps = std::move(s->taps);
   constexpr double kRowCost = 3.0;
   Proposal out;
@@ -160,7 +161,7 @@ Result<Proposal> propose(const Problem& p) {
   needs.pixel_operations = static_cast<double>((nx * std::min(down, ny) + ny) * channels) * (wide ? 2.0 : 1.0);
   Pass pass;
   pass.kernel = kKernel;
-  pass.constants = {{"wide", wide ? 1 : 0}};
+  write_arguments(cpu::FloatArguments{wide}, pass);
   pass.taps = std::move(s->taps);
   // Decoding, storing and encoding a component, in multiply-adds; all but half of it for each source pixel.
   constexpr double kRowCost = 6.0;

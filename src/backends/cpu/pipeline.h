@@ -26,7 +26,7 @@ struct Pipeline {
 /// The ids of the kernels that this backend has.
 [[nodiscard]] std::vector<std::string> kernel_ids();
 
-/// One for each pass. Refuses a pass whose constants are not exactly the kernel's.
+/// One for each pass. Refuses a pass that does not tell its kernel exactly what that takes.
 [[nodiscard]] Result<std::vector<Pipeline>> make_pipelines(const Plan& plan);
 
 }  // namespace mollify::cpu

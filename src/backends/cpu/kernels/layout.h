@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "mollify/spec.h"
@@ -498,14 +497,7 @@ struct GaussOnePassScratch {
   }
 };
 
-/// The parts of a cut Gaussian: the endless one, its tails along rows, and its tails down columns. The constants of the first and the
-/// last, with its name in front, are those of a decimated Gaussian, and how many taps are its own. Tails along rows are made of the coarse
-/// rows of the first.
-inline constexpr std::string_view kCutWhole = "whole_", kCutAcross = "across_", kCutDown = "down_";
-inline constexpr std::array<std::string_view, 4> kCutAcrossConstants = {"anchor_x", "anchor_y", "taps_x", "taps_y"};
-inline constexpr std::array<std::string_view, 12> kCutDownConstants = {
-    "anchor_x", "anchor_y", "columns", "factor_x", "factor_y", "first_x", "first_y", "rows", "support_x", "support_y", "taps_x", "taps_y"};
-
+/// The parts of a cut Gaussian.
 struct CutTailsShape {
   struct Part {
     ExpandShape x, y;
