@@ -8,7 +8,7 @@ namespace {
 /// The first pass reads the source, so it says how the caller's images lie. Later passes may keep theirs otherwise.
 bool lie_in_buffers(std::span<const Pass> passes) {
   const Pass& first = passes.front();
-  const auto storage = first.constants.find("storage");
+  const auto storage = first.constants.find(kStorageConstant);
   return storage != first.constants.end() && storage->second == static_cast<std::int64_t>(Storage::buffer);
 }
 

@@ -4,13 +4,16 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "mollify/plan.h"
 
 namespace mollify {
 
-/// Where the pixels of sources, destinations and intermediates lie on a GPU: the constant "storage" of a pass.
+/// Where the pixels of sources, destinations and intermediates lie on a GPU.
 enum class Storage : std::uint8_t { buffer, image };
+/// The constant of a pass that says so.
+inline constexpr std::string_view kStorageConstant = "storage";
 
 /// The image that a pass of the plan reads or writes there.
 [[nodiscard]] const ImageDesc& desc_of(const Plan& plan, const Binding& binding);

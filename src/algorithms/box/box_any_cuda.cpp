@@ -10,6 +10,7 @@
 #include "backends/cuda/kernels/box_any_shape.h"
 #include "backends/cuda/kernels/box_division.h"
 #include "backends/cuda/kernels/box_segments_shape.h"
+#include "backends/cuda/kernels/pass_arguments.h"
 #include "base/places.h"
 #include "math/decimation.h"
 #include "model/gpu_model.h"
@@ -121,26 +122,22 @@ double share_of(const FormatInfo& format, bool is_integer) {
   return (is_integer ? kOfIntegers : kOfFloats).at(static_cast<std::size_t>(format.channels - 1));
 }
 
-/// What the kernels are given.
-void set_box(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form, PerAxis<std::int32_t> skip, Pass& pass) {
+/// `across`: column of the image that an image of sums begins with.
+cuda::BoxArguments box_arguments(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form, PerAxis<std::int32_t> skip,
+                                 std::int32_t across = 0) {
   const double pixels = box.x.length() * box.y.length();
   const double lift = lift_of(p, pixels);
-  pass.constants = {{"integer", form.is_integer ? 1 : 0},
-                    {"any", form.is_any ? 1 : 0},
-                    {"four_bytes", form.four_bytes},
-                    {"window_x", box.x.whole()},
-                    {"window_y", box.y.whole()},
-                    {"before_x", box.x.before},
-                    {"before_y", box.y.before},
-                    {"skip_x", skip.x},
-                    {"skip_y", skip.y},
-                    {"across", 0}};
-  pass.parameters = {{"before_fraction_x", box.x.before_fraction},
-                     {"after_fraction_x", box.x.after_fraction},
-                     {"before_fraction_y", box.y.before_fraction},
-                     {"after_fraction_y", box.y.after_fraction},
-                     {"lift", lift},
-                     {"scale", 1.0 / (pixels * lift)}};
+  return {.integer = form.is_integer,
+          .any = form.is_any,
+          .four_bytes = form.four_bytes,
+          .window = {box.x.whole(), box.y.whole()},
+          .before = {box.x.before, box.y.before},
+          .skip = {skip.x, skip.y},
+          .across = across,
+          .before_fraction = {box.x.before_fraction, box.y.before_fraction},
+          .after_fraction = {box.x.after_fraction, box.y.after_fraction},
+          .lift = lift,
+          .scale = 1.0 / (pixels * lift)};
 }
 
 /// Rows of a chunk of strips.
@@ -169,8 +166,7 @@ Result<Proposal> in_one_pass(const Problem& p, const PerAxis<BoxAxis>& box, cons
   const PerAxis<std::int32_t> skip{r.x % kRun, r.y % kRun};
   const PerAxis<std::int32_t> size{r.width + skip.x, r.height + skip.y};
   const std::int32_t rows = chunk_rows(p, y, *strip, size);
-  Pass pass = make_pass("box_any", size, {strip->made, rows}, {strip->threads, 1}, Storage::buffer);
-  set_box(p, box, form, skip, pass);
+  Pass pass = make_pass("box_any", box_arguments(p, box, form, skip), size, {strip->made, rows}, {strip->threads, 1}, std::nullopt);
   pass.origin = {r.x - skip.x, r.y - skip.y};
   pass.extent = *box_extents(p);
 
@@ -213,14 +209,11 @@ Result<Proposal> in_two_passes(const Problem& p, const PerAxis<BoxAxis>& box, co
 
   const std::int32_t columns = 4 * cuda::kBoxDownThreads / format.channels;
   const std::int32_t rows = chunk_rows(p, y, {cuda::kBoxDownThreads, columns, columns, 0}, sums);
-  Pass down = make_pass("box_down", sums, {columns, rows}, {cuda::kBoxDownThreads, 1}, Storage::buffer);
-  set_box(p, box, form, skip, down);
-  down.constants["across"] = first;
+  const cuda::BoxArguments arguments = box_arguments(p, box, form, skip, first);
+  Pass down = make_pass("box_down", arguments, sums, {columns, rows}, {cuda::kBoxDownThreads, 1}, std::nullopt);
   down.origin = {0, r.y - skip.y};
   down.destination = intermediate(0);
-  Pass along = make_pass("box_along", {r.width + skip.x, p.dst.height}, {strip->made, 1}, {strip->threads, 1}, Storage::buffer);
-  set_box(p, box, form, skip, along);
-  along.constants["across"] = first;
+  Pass along = make_pass("box_along", arguments, {r.width + skip.x, p.dst.height}, {strip->made, 1}, {strip->threads, 1}, std::nullopt);
   along.origin = {r.x - skip.x, 0};
   along.source = intermediate(0);
 
@@ -277,9 +270,9 @@ Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, cons
   const std::int32_t fewest = has_blocks ? shape->step_rows : std::min(y.whole(), r.height);
   const std::int32_t rows = std::min(rows_of_chunk(p, strips, r.height, shape->at_once, shape->step_rows, fewest), cuda::kBoxSegmentsRows);
   if (Status s = check_shared(p, shape->shared_bytes(rows, y.whole())); !s) return s.error();
-  Pass pass = make_pass("box_segments", {r.width, r.height}, {made, rows}, {shape->threads, 1}, Storage::buffer);
-  set_box(p, box, form, {0, 0}, pass);
-  pass.constants["form"] = shape - std::begin(cuda::kBoxSegments);
+  cuda::BoxSegmentsArguments arguments{
+      .box = box_arguments(p, box, form, {0, 0}), .form = shape - std::begin(cuda::kBoxSegments), .first_block = {}};
+  Pass pass = make_pass("box_segments", {r.width, r.height}, {made, rows}, {shape->threads, 1}, std::nullopt);
   pass.origin = {r.x, r.y};
   pass.extent = *box_extents(p);
 
@@ -289,20 +282,20 @@ Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, cons
     constexpr std::int32_t kColumns = cuda::kBoxBlockColumns;
     const std::int32_t first = r.x - x.before;
     const std::int32_t begin = floor_of(first, kColumns);
-    pass.constants["first_block"] = floor_of(first, shape->columns) - begin;
+    arguments.first_block = floor_of(first, shape->columns) - begin;
     const std::int32_t width =
         (floor_of(first, shape->columns) - begin + (strips - 1) * made + shape->reach() + kColumns - 1) / kColumns * kColumns;
     const std::int32_t chunks = (r.height + rows - 1) / rows;
     const std::int32_t blocks = chunks + (y.whole() + rows - 1) / rows;
-    Pass sums = make_pass("box_blocks", {width, blocks * rows}, {cuda::kBoxBlockThreads * kColumns, rows}, {cuda::kBoxBlockThreads, 1},
-                          Storage::buffer);
-    sums.constants["part"] = y.whole() % rows;
+    Pass sums = make_pass("box_blocks", cuda::BoxBlocksArguments{y.whole() % rows}, {width, blocks * rows},
+                          {cuda::kBoxBlockThreads * kColumns, rows}, {cuda::kBoxBlockThreads, 1}, Storage::buffer);
     sums.origin = {begin, r.y - y.before - 1};
     sums.destination = intermediate(0);
     pass.auxiliary = intermediate(0);
     out.intermediates = {{width, 2 * blocks, PixelFormat::rg32f}};
     out.passes.push_back(std::move(sums));
   }
+  write_arguments(arguments, pass);
   out.options = {kBoxSums.as(BoxAnySums::u32), kBoxThreads.as(shape->threads)};
   const double reads = static_cast<double>(shape->reach()) / made;
   const double first_sums = has_blocks ? 0.0 : static_cast<double>(y.whole()) / rows;

@@ -3,6 +3,7 @@
 #include "algorithms/box/box_any.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cuda/kernels/box_passes_shape.h"
+#include "backends/cuda/kernels/pass_arguments.h"
 #include "base/places.h"
 
 namespace mollify {
@@ -47,27 +48,26 @@ Pass pass_of(std::string_view kernel, PerAxis<std::int32_t> size, const Axis& ax
       down ? cuda::kBoxColumnsAcross * cuda::box_columns_segments(axis.block()) : cuda::box_rows_threads(axis.block());
   const PerAxis<std::int32_t> tile =
       down ? PerAxis<std::int32_t>{cuda::kBoxColumnsAcross, axis.block()} : PerAxis<std::int32_t>{axis.block(), 1};
-  Pass pass = make_pass(std::string(kernel), size, tile, {threads, 1}, Storage::buffer);
   const cpu::BoxFold& fold = axis.folded.fold;
-  pass.constants = {{"wide", wide ? 1 : 0},
-                    {"window", axis.block()},
-                    {"before", axis.folded.window.before},
-                    {"first_block", axis.first_block},
-                    {"blocks", axis.blocks},
-                    {"first_row", rows.first},
-                    {"rows", rows.length},
-                    {"edge", axis.edge},
-                    {"period", fold.period},
-                    {"fraction_before_at", axis.asked.before + 1},
-                    {"fraction_after_at", axis.asked.after + 1}};
-  pass.parameters = {{"periods", static_cast<double>(fold.periods)},
-                     {"far_before", static_cast<double>(fold.before)},
-                     {"far_after", static_cast<double>(fold.after)},
-                     {"fraction_before", axis.asked.before_fraction},
-                     {"fraction_after", axis.asked.after_fraction},
-                     {"scale", scale},
-                     {"divisor", divisor}};
-  return pass;
+  const cuda::BoxPassArguments arguments{.wide = wide,
+                                         .window = axis.block(),
+                                         .before = axis.folded.window.before,
+                                         .first_block = axis.first_block,
+                                         .blocks = axis.blocks,
+                                         .first_row = rows.first,
+                                         .rows = rows.length,
+                                         .edge = axis.edge,
+                                         .period = fold.period,
+                                         .fraction_before_at = axis.asked.before + 1,
+                                         .fraction_after_at = axis.asked.after + 1,
+                                         .periods = static_cast<double>(fold.periods),
+                                         .far_before = static_cast<double>(fold.before),
+                                         .far_after = static_cast<double>(fold.after),
+                                         .fraction_before = axis.asked.before_fraction,
+                                         .fraction_after = axis.asked.after_fraction,
+                                         .scale = scale,
+                                         .divisor = divisor};
+  return make_pass(kernel, arguments, size, tile, {threads, 1}, std::nullopt);
 }
 
 /// Of means of both axes: what is kept of a block and the mean are rounded, and sums of f64 round at each addition.

@@ -307,13 +307,13 @@ double seconds(const DeviceInfo& device, PixelFormat read, const Work& work) {
 }
 
 Pass make_pass(std::string_view kernel, PerAxis<std::int32_t> size, PerAxis<std::int32_t> tile, PerAxis<std::int32_t> group,
-               Storage storage) {
+               std::optional<Storage> storage) {
   Pass pass;
   pass.kernel = kernel;
   pass.size = size;
   pass.tile = tile;
   pass.group = group;
-  pass.constants = {{"storage", static_cast<std::int64_t>(storage)}};
+  if (storage) pass.constants.emplace(kStorageConstant, static_cast<std::int64_t>(*storage));
   return pass;
 }
 

@@ -11,6 +11,7 @@
 #include "algorithms/common/propose.h"
 #include "algorithms/common/separable.h"
 #include "base/gpu_images.h"
+#include "base/pass_arguments.h"
 
 namespace mollify::gpu {
 
@@ -193,16 +194,25 @@ struct Work {
 
 // ---- Passes
 
-/// A pass with the constants of pixel.glsl and its group.
+/// A pass with its group. `storage`: where the pixels lie that it reads and writes, of kernels that are told.
 [[nodiscard]] Pass make_pass(std::string_view kernel, PerAxis<std::int32_t> size, PerAxis<std::int32_t> tile, PerAxis<std::int32_t> group,
-                             Storage storage);
+                             std::optional<Storage> storage);
 
 /// The same with what else its shader is told, a struct of NAME_arguments.h.
 template <class Arguments, class = decltype(Arguments::kKernel)>
 [[nodiscard]] Pass make_pass(const Arguments& arguments, PerAxis<std::int32_t> size, PerAxis<std::int32_t> tile,
-                             PerAxis<std::int32_t> group, Storage storage) {
+                             PerAxis<std::int32_t> group, std::optional<Storage> storage) {
   Pass pass = make_pass(Arguments::kKernel, size, tile, group, storage);
   arguments.put_into(pass);
+  return pass;
+}
+
+/// The same of a kernel of the CUDA backend, a struct of backends/cuda/kernels/pass_arguments.h.
+template <class Arguments>
+[[nodiscard]] Pass make_pass(std::string_view kernel, const Arguments& arguments, PerAxis<std::int32_t> size, PerAxis<std::int32_t> tile,
+                             PerAxis<std::int32_t> group, std::optional<Storage> storage) {
+  Pass pass = make_pass(kernel, size, tile, group, storage);
+  write_arguments(arguments, pass);
   return pass;
 }
 

@@ -1,6 +1,7 @@
 // nxn.direct on CUDA: a thread makes a pixel of all weights, each of which is a load.
 #include "algorithms/matrix2d/nxn.h"
 #include "backends/cuda/kernels/nxn_direct_shape.h"
+#include "backends/cuda/kernels/pass_arguments.h"
 #include "math/weights.h"
 
 namespace mollify {
@@ -13,10 +14,9 @@ Result<Proposal> propose_nxn_direct_cuda(const Problem& p) {
   if (!nxn) return nxn.error();
   const bool wide = nxn->is_wide(p);
   const Rect r = region(p);
-  Pass pass = make_pass("nxn_direct", {p.dst.width, p.dst.height}, {cuda::kNxnColumns, cuda::kNxnRows},
+  Pass pass = make_pass("nxn_direct", cuda::FloatArguments{wide}, {p.dst.width, p.dst.height}, {cuda::kNxnColumns, cuda::kNxnRows},
                         {cuda::kNxnColumns * cuda::kNxnRows, 1}, Storage::buffer);
   pass.origin = {r.x, r.y};
-  pass.constants["wide"] = wide ? 1 : 0;
   Proposal out;
   out.options = {kNxnAccumulator.as(wide ? NxnAccumulator::f64 : NxnAccumulator::f32)};
   out.error = nxn->error(p, wide ? Accumulator::f64 : Accumulator::f32);

@@ -11,6 +11,7 @@
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
 #include "backends/cuda/kernels/gauss_grid_shape.h"
 #include "backends/cuda/kernels/gauss_matrix_shape.h"
+#include "backends/cuda/kernels/pass_arguments.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "base/places.h"
 #include "model/decimation_costs.h"
@@ -33,16 +34,10 @@ Result<std::int32_t> decimating_threads(const Problem& p, const AxisPlan& x) {
   return threads;
 }
 
-/// Where coarse samples lie.
-void set_grid(Pass& pass, const PerAxis<CoarseRange>& grid, const AxisPlan& x, const AxisPlan& y) {
-  pass.constants.insert({{"first_x", grid.x.first},
-                         {"first_y", grid.y.first},
-                         {"centre_x", spline_centre(x.spline.size())},
-                         {"centre_y", spline_centre(y.spline.size())},
-                         {"factor_x", x.factor},
-                         {"factor_y", y.factor},
-                         {"support_x", x.support()},
-                         {"support_y", y.support()}});
+cuda::CoarseGridArguments grid_arguments(const PerAxis<CoarseRange>& grid, const AxisPlan& x, const AxisPlan& y) {
+  cuda::CoarseGridArguments out{};
+  set_axes(out, grid, x, y);
+  return out;
 }
 
 /// An image of floats whose rows are whole fours.
@@ -63,10 +58,9 @@ Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   const std::int64_t across = (size.x + shape.samples - 1) / shape.samples;
   const double at_once = cuda::kDecimateThreadsAtOnce / static_cast<double>(*threads);
   const std::int32_t rows = rows_of_chunk(p, across, size.y, at_once, 1, std::min(2 * support_y, size.y));
-  Pass pass = make_pass("gauss_decimate", size, {shape.samples, rows}, {*threads, 1}, Storage::buffer);
+  const cuda::DecimateArguments arguments{.grid = grid_arguments(grid, x, y), .step_rows = rows_ahead(cuda::kDecimateRows, y.factor)};
+  Pass pass = make_pass("gauss_decimate", arguments, size, {shape.samples, rows}, {*threads, 1}, Storage::buffer);
   pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
-  pass.constants["step_rows"] = rows_ahead(cuda::kDecimateRows, y.factor);
-  set_grid(pass, grid, x, y);
 
   const double area = static_cast<double>(x.factor) * y.factor;
   const double reads = (rows + support_y - 1.0) / rows * shape.columns / (static_cast<double>(shape.samples) * x.factor);
@@ -107,12 +101,11 @@ Result<Pass> decimating_by_products(const Problem& p, const AxisPlan& x, const A
   if (Status s = check_shared(p, shape.shared_bytes(info(p.src.format).channels)); !s) return s.error();
   const PerAxis<std::int32_t> size = size_of(grid);
   const PerAxis<std::int32_t> tile{cuda::kCoarseAcross, shape.tiles * cuda::kCoarseRows};
-  Pass pass = make_pass("gauss_matrix", size, tile, {shape.threads(), 1}, Storage::buffer);
-  pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
-  set_grid(pass, grid, x, y);
   const auto skipped = [](std::int64_t first, std::int64_t block) { return first - floor_div(first, block) * block; };
-  pass.constants["skip_x"] = skipped(grid.x.first, tile.x);
-  pass.constants["skip_y"] = skipped(grid.y.first, tile.y);
+  const cuda::DecimateMatrixArguments arguments{.grid = grid_arguments(grid, x, y),
+                                                .skip = {skipped(grid.x.first, tile.x), skipped(grid.y.first, tile.y)}};
+  Pass pass = make_pass("gauss_matrix", arguments, size, tile, {shape.threads(), 1}, Storage::buffer);
+  pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
 
   out.error += kErrorOfProducts;
   const GpuModel model = gpu_model(p.device);
@@ -129,14 +122,14 @@ Result<std::vector<Pass>> blurring_by_axes(const Problem& p, const Pass& fused, 
   if (Status s = check_shared(p, cuda::grid_columns_shared_bytes(ny)); !s) return s.error();
   const std::int32_t columns = cuda::kGridComponents / channels;
   const PerAxis<std::int32_t> rows_size{fused.size.x, size_of(from).y};
-  Pass along = make_pass("gauss_grid_rows", rows_size, {columns, 1}, {cuda::kGridThreads, 1}, Storage::buffer);
-  Pass down = make_pass("gauss_grid_columns", fused.size, {columns, cuda::kGridRows}, {cuda::kGridThreads, 1}, Storage::buffer);
+  Pass along =
+      make_pass("gauss_grid_rows", cuda::GridBlurArguments{from.x.size}, rows_size, {columns, 1}, {cuda::kGridThreads, 1}, Storage::buffer);
+  Pass down = make_pass("gauss_grid_columns", cuda::GridBlurArguments{fused.size.x}, fused.size, {columns, cuda::kGridRows},
+                        {cuda::kGridThreads, 1}, Storage::buffer);
   along.taps.x = fused.taps.x;
   along.origin.x = fused.origin.x;
-  along.constants["source_width"] = from.x.size;
   down.taps.y = fused.taps.y;
   down.origin.y = fused.origin.y;
-  down.constants["source_width"] = fused.size.x;
   for (const std::int64_t taps : {nx, ny}) {
     const double pixels = static_cast<double>(rows_size.x) * rows_size.y;
     out.seconds += seconds(p.device, grid_of(p, from).format,
@@ -164,10 +157,10 @@ Result<std::vector<Pass>> blurring(const Problem& p, const AxisPlan& x, const Ax
   const std::int64_t across = (size.x + columns - 1) / columns;
   constexpr std::int32_t kStep = cuda::kSepFusedRows;
   const std::int32_t rows = rows_of_chunk(p, across, size.y, cuda::kSepFusedAtOnce, kStep, kStep);
-  Pass pass = make_pass("gauss_grid", size, {columns, rows}, {cuda::kSepFusedThreads, 1}, Storage::buffer);
+  Pass pass =
+      make_pass("gauss_grid", cuda::GridBlurArguments{from.x.size}, size, {columns, rows}, {cuda::kSepFusedThreads, 1}, Storage::buffer);
   pass.taps = {x.coarse, y.coarse};
   pass.origin = {static_cast<std::int32_t>(to.x.first - from.x.first), static_cast<std::int32_t>(to.y.first - from.y.first)};
-  pass.constants["source_width"] = from.x.size;
   // Where a grid leaves blocks so few rows, they filter half of them or more again for their neighbours. A window has the passes of the
   // whole image.
   const bool has_few_rows = p.batch == 1 && rows <= 2 * kStep && rows < 2 * (ny - 1);
@@ -191,10 +184,9 @@ Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
   const std::int64_t across = (std::int64_t{p.dst.width} * channels + 4 * cuda::kUpsampleThreads - 1) / (4 * cuda::kUpsampleThreads);
   const auto fewest = static_cast<std::int32_t>(2 * y.support() * y.factor);
   const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, cuda::upsample_at_once(channels), 1, std::min(fewest, p.dst.height));
-  Pass pass = make_pass("gauss_upsample", {p.dst.width, p.dst.height}, {4 * cuda::kUpsampleThreads / channels, rows},
-                        {cuda::kUpsampleThreads, 1}, Storage::buffer);
+  Pass pass = make_pass("gauss_upsample", grid_arguments(grid, x, y), {p.dst.width, p.dst.height},
+                        {4 * cuda::kUpsampleThreads / channels, rows}, {cuda::kUpsampleThreads, 1}, Storage::buffer);
   pass.taps = {spline_taps(x, x.factor), spline_taps(y, y.factor)};
-  set_grid(pass, grid, x, y);
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   const auto support_y = static_cast<double>(y.support());
   out.seconds +=

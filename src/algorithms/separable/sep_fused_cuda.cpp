@@ -5,6 +5,7 @@
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/separable/sep_fused.h"
+#include "backends/cuda/kernels/pass_arguments.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "backends/cuda/kernels/sep_passes_shape.h"
 #include "backends/cuda/kernels/sep_registers_shape.h"
@@ -55,7 +56,8 @@ void add_registers(const Problem& p, SeparableTaps s, Proposal& out) {
   const std::int32_t across = (fours + threads - 1) / threads;
   const double at_once = kRounds * cuda::kSepRegistersAtOnce * cuda::kSepRegistersThreads / threads;
   const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, at_once, 1, std::min(kFewestRows, p.dst.height));
-  Pass pass = make_pass("sep_registers", {p.dst.width, p.dst.height}, {threads * 4 / channels, rows}, {threads, 1}, Storage::buffer);
+  Pass pass = make_pass("sep_registers", cuda::NoArguments{}, {p.dst.width, p.dst.height}, {threads * 4 / channels, rows}, {threads, 1},
+                        Storage::buffer);
   const double taps = count_of(s.taps.x);
   const double reads = (rows + taps - 1.0) / rows;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
@@ -96,8 +98,8 @@ void add_scatter(const Problem& p, SeparableTaps s, std::int32_t taps, Proposal&
   constexpr std::int32_t kStep = cuda::kSepScatterRows;
   const double at_once = static_cast<double>(cuda::sep_scatter_at_once(taps)) * most / threads;
   const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, at_once, kStep, 2 * kStep);
-  Pass pass = make_pass("sep_scatter", {p.dst.width, p.dst.height}, {columns, rows}, {threads, 1}, Storage::buffer);
-  pass.constants["taps"] = taps;
+  Pass pass =
+      make_pass("sep_scatter", cuda::ScatterArguments{taps}, {p.dst.width, p.dst.height}, {columns, rows}, {threads, 1}, Storage::buffer);
   const double reads_y = (rows + taps - 1.0) / rows;
   const double reads = reads_y * (columns + taps - 1.0) / columns;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
@@ -125,7 +127,8 @@ void add_one_pass(const Problem& p, SeparableTaps s, Proposal& out) {
   const std::int64_t across = (p.dst.width + columns - 1) / columns;
   constexpr std::int32_t kStep = cuda::kSepFusedRows;
   const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, cuda::kSepFusedAtOnce, kStep, 2 * kStep);
-  Pass pass = make_pass("sep_fused", {p.dst.width, p.dst.height}, {columns, rows}, {cuda::kSepFusedThreads, 1}, Storage::buffer);
+  Pass pass = make_pass("sep_fused", cuda::NoArguments{}, {p.dst.width, p.dst.height}, {columns, rows}, {cuda::kSepFusedThreads, 1},
+                        Storage::buffer);
   const double reads = (rows + ny - 1.0) / rows * (columns + nx - 1.0) / columns;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   out.seconds = seconds(p.device, p.src.format,
@@ -149,16 +152,14 @@ void add_two_passes(const Problem& p, SeparableTaps s, bool wide, Proposal& out)
   const gpu::Span rows = needed_span(p.src.height, r.y, r.height, s.taps.y.anchor, ny - 1 - s.taps.y.anchor);
   const std::int32_t columns = (p.dst.width + 3) / 4 * 4;  // four components are read at once
   const ImageDesc between{columns, rows.length, *find_format(ComponentClass::floating, wide ? 64 : 32, channels)};
-  Pass along_x = make_pass("sep_rows", {columns, between.height}, {cuda::kSepRowsColumns, 1}, {cuda::kSepRowsColumns, 1}, Storage::buffer);
+  Pass along_x = make_pass("sep_rows", cuda::FloatArguments{wide}, {columns, between.height}, {cuda::kSepRowsColumns, 1},
+                           {cuda::kSepRowsColumns, 1}, Storage::buffer);
   along_x.origin = {r.x, rows.first};
   along_x.destination = intermediate(0);
-  along_x.constants["wide"] = wide ? 1 : 0;
-  Pass along_y = make_pass("sep_columns", {p.dst.width, p.dst.height}, {cuda::kSepColumnsThreads * 4 / channels, 1},
-                           {cuda::kSepColumnsThreads, 1}, Storage::buffer);
+  Pass along_y = make_pass("sep_columns", cuda::ColumnsArguments{.wide = wide, .first_row = rows.first}, {p.dst.width, p.dst.height},
+                           {cuda::kSepColumnsThreads * 4 / channels, 1}, {cuda::kSepColumnsThreads, 1}, Storage::buffer);
   along_y.origin = {0, r.y};
   along_y.source = intermediate(0);
-  along_y.constants["wide"] = wide ? 1 : 0;
-  along_y.constants["first_row"] = rows.first;
   along_y.outside_gain = total(s.taps.x.weights);
   const std::array intermediates{between};
   out.moved_bytes = moved_bytes(p, intermediates);

@@ -5,6 +5,7 @@
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/separable/sep_fused.h"
+#include "backends/cuda/kernels/pass_arguments.h"
 #include "backends/cuda/kernels/sep_matrix_shape.h"
 #include "base/places.h"
 #include "math/weights.h"
@@ -84,19 +85,16 @@ Result<Proposal> propose_sep_fused_cuda_matrix(const Problem& p) {
   const std::int32_t fewest = std::min(4 * size->down * kMatrixRows, (at.size.y + kMatrixRows - 1) / kMatrixRows * kMatrixRows);
   const std::int32_t rows =
       std::min(rows_of_chunk(p, strips, at.size.y, cuda::matrix_at_once(*size, splits, source.channels), kMatrixRows, fewest), kMostRows);
-  Pass pass = make_pass("sep_matrix", at.size, {width, rows}, {cuda::kMatrixThreads, 1}, Storage::buffer);
+  const cuda::MatrixArguments arguments{.across = size->across,
+                                        .down = size->down,
+                                        .splits = {half.split.x == 2, half.split.y == 2},
+                                        .lead = lead,
+                                        .clamps = clamps,
+                                        .skip = {at.skip.x, at.skip.y},
+                                        .start = start,
+                                        .gain = half.gain.x * half.gain.y};
+  Pass pass = make_pass("sep_matrix", arguments, at.size, {width, rows}, {cuda::kMatrixThreads, 1}, Storage::buffer);
   pass.origin = {r.x, r.y};
-  pass.constants["across"] = size->across;
-  pass.constants["down"] = size->down;
-  pass.constants["splits_x"] = half.split.x == 2 ? 1 : 0;
-  pass.constants["splits_y"] = half.split.y == 2 ? 1 : 0;
-  pass.constants["lead"] = lead;
-  pass.constants["clamps"] = clamps ? 1 : 0;
-  pass.constants["skip_x"] = at.skip.x;
-  pass.constants["skip_y"] = at.skip.y;
-  pass.parameters["start_x"] = start.x;
-  pass.parameters["start_y"] = start.y;
-  pass.parameters["gain"] = half.gain.x * half.gain.y;
   pass.taps = std::move(half.taps);
   out.reach = PerAxis<Reach>{reach_of_block(anchor + lead, kMatrixSide, size->across * kMatrixSide),
                              reach_of_block(pass.taps.y.anchor, kMatrixRows, size->down * kMatrixRows)};

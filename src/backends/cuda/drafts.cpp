@@ -39,10 +39,6 @@ Shared shared_of(const Plan& plan, const Pass& pass) {
   return shared;
 }
 
-std::int32_t constant(const Pass& pass, const std::string& name) {
-  return static_cast<std::int32_t>(pass.constants.at(name));
-}
-
 std::string name_of(std::string_view kernel, const Plan& plan, std::string_view ending) {
   return std::string(kernel) + "_" + std::to_string(info(plan.src.format).channels) + std::string(ending);
 }

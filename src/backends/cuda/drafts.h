@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cuda/kernels/pass_arguments.h"
 #include "backends/cuda/pipeline.h"
 #include "base/components.h"
 #include "base/gpu_images.h"
@@ -52,7 +53,6 @@ struct Draft {
 [[nodiscard]] bool handles_colour(const Plan& plan);
 /// What every kernel is given, but for places of images and the number of blocks.
 [[nodiscard]] Shared shared_of(const Plan& plan, const Pass& pass);
-[[nodiscard]] std::int32_t constant(const Pass& pass, const std::string& name);
 
 [[nodiscard]] std::string name_of(std::string_view kernel, const Plan& plan, std::string_view ending = {});
 [[nodiscard]] std::string_view ending_of(bool wide);
@@ -64,27 +64,27 @@ struct Draft {
 
 // Of the kernels of these names, by family: drafts_separable.cpp, drafts_gauss.cpp and drafts_box.cpp.
 
-[[nodiscard]] Draft nxn_direct(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft sep_columns(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft sep_fused(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft sep_matrix(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft sep_registers(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft sep_rows(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft sep_scatter(const Plan& plan, const Pass& pass, Tables& tables);
+[[nodiscard]] Draft nxn_direct(const Plan& plan, const Pass& pass, const FloatArguments& given, Tables& tables);
+[[nodiscard]] Draft sep_columns(const Plan& plan, const Pass& pass, const ColumnsArguments& given, Tables& tables);
+[[nodiscard]] Draft sep_fused(const Plan& plan, const Pass& pass, const NoArguments& given, Tables& tables);
+[[nodiscard]] Draft sep_matrix(const Plan& plan, const Pass& pass, const MatrixArguments& given, Tables& tables);
+[[nodiscard]] Draft sep_registers(const Plan& plan, const Pass& pass, const NoArguments& given, Tables& tables);
+[[nodiscard]] Draft sep_rows(const Plan& plan, const Pass& pass, const FloatArguments& given, Tables& tables);
+[[nodiscard]] Draft sep_scatter(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables& tables);
 
-[[nodiscard]] Draft gauss_decimate(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft gauss_grid(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft gauss_grid_columns(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft gauss_grid_rows(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft gauss_matrix(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft gauss_upsample(const Plan& plan, const Pass& pass, Tables& tables);
+[[nodiscard]] Draft gauss_decimate(const Plan& plan, const Pass& pass, const DecimateArguments& given, Tables& tables);
+[[nodiscard]] Draft gauss_grid(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables);
+[[nodiscard]] Draft gauss_grid_columns(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables);
+[[nodiscard]] Draft gauss_grid_rows(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables);
+[[nodiscard]] Draft gauss_matrix(const Plan& plan, const Pass& pass, const DecimateMatrixArguments& given, Tables& tables);
+[[nodiscard]] Draft gauss_upsample(const Plan& plan, const Pass& pass, const CoarseGridArguments& given, Tables& tables);
 
-[[nodiscard]] Draft box_along(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft box_any(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft box_blocks(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft box_columns(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft box_down(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft box_rows(const Plan& plan, const Pass& pass, Tables& tables);
-[[nodiscard]] Draft box_segments(const Plan& plan, const Pass& pass, Tables& tables);
+[[nodiscard]] Draft box_along(const Plan& plan, const Pass& pass, const BoxArguments& given, Tables& tables);
+[[nodiscard]] Draft box_any(const Plan& plan, const Pass& pass, const BoxArguments& given, Tables& tables);
+[[nodiscard]] Draft box_blocks(const Plan& plan, const Pass& pass, const BoxBlocksArguments& given, Tables& tables);
+[[nodiscard]] Draft box_columns(const Plan& plan, const Pass& pass, const BoxPassArguments& given, Tables& tables);
+[[nodiscard]] Draft box_down(const Plan& plan, const Pass& pass, const BoxArguments& given, Tables& tables);
+[[nodiscard]] Draft box_rows(const Plan& plan, const Pass& pass, const BoxPassArguments& given, Tables& tables);
+[[nodiscard]] Result<Draft> box_segments(const Plan& plan, const Pass& pass, const BoxSegmentsArguments& given, Tables& tables);
 
 }  // namespace mollify::cuda

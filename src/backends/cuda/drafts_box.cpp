@@ -12,14 +12,14 @@ namespace mollify::cuda {
 
 namespace {
 
-BoxAny box_arguments(const Plan& plan, const Pass& pass) {
+BoxAny box_of(const Plan& plan, const Pass& pass, const BoxArguments& given) {
   BoxAny a{shared_of(plan, pass)};
-  a.window_x = constant(pass, "window_x");
-  a.window_y = constant(pass, "window_y");
-  a.skip_x = constant(pass, "skip_x");
-  a.skip_y = constant(pass, "skip_y");
-  a.first_x = pass.origin.x - constant(pass, "before_x");
-  a.first_y = pass.origin.y - constant(pass, "before_y");
+  a.window_x = given.window.x;
+  a.window_y = given.window.y;
+  a.skip_x = given.skip.x;
+  a.skip_y = given.skip.y;
+  a.first_x = pass.origin.x - given.before.x;
+  a.first_y = pass.origin.y - given.before.y;
   a.first_run = pass.origin.y / kBoxRun;
   const PerAxis<AxisPlaces> places = places_of(plan.spec);
   a.size_x = static_cast<std::int32_t>(places.x.length(plan.dst.width));
@@ -28,15 +28,15 @@ BoxAny box_arguments(const Plan& plan, const Pass& pass) {
   a.step_y = plan.spec.stride.y.step;
   a.rows = pass.tile.y;
   a.made = pass.tile.x;
-  a.across = constant(pass, "across");
+  a.across = given.across;
   a.length = plan.src.width;
-  a.before_x = static_cast<float>(pass.parameters.at("before_fraction_x"));
-  a.after_x = static_cast<float>(pass.parameters.at("after_fraction_x"));
-  a.before_y = static_cast<float>(pass.parameters.at("before_fraction_y"));
-  a.after_y = static_cast<float>(pass.parameters.at("after_fraction_y"));
-  a.lift = static_cast<float>(pass.parameters.at("lift"));
-  a.scale = static_cast<float>(pass.parameters.at("scale"));
-  if (pass.constants.at("integer") != 0) {
+  a.before_x = static_cast<float>(given.before_fraction.x);
+  a.after_x = static_cast<float>(given.after_fraction.x);
+  a.before_y = static_cast<float>(given.before_fraction.y);
+  a.after_y = static_cast<float>(given.after_fraction.y);
+  a.lift = static_cast<float>(given.lift);
+  a.scale = static_cast<float>(given.scale);
+  if (given.integer) {
     const BoxDivision division =
         box_division(std::int64_t{a.window_x} * a.window_y, static_cast<std::int64_t>(info(plan.src.format).unit()));
     a.half = division.half;
@@ -49,13 +49,14 @@ BoxAny box_arguments(const Plan& plan, const Pass& pass) {
 }
 
 /// `kernel`: of box_any.cu or box_wide.cu.
-Draft box_draft(const Plan& plan, const Pass& pass, std::string_view module, std::string_view kernel, std::int32_t shared_bytes) {
-  const bool is_words = pass.constants.at("integer") != 0 && info(plan.src.format).bits == 16;
-  const std::string_view type = pass.constants.at("any") != 0 ? "_any" : is_words ? "_u16" : ending_of(plan);
+Draft box_draft(const Plan& plan, const Pass& pass, const BoxArguments& given, std::string_view module, std::string_view kernel,
+                std::int32_t shared_bytes) {
+  const bool is_words = given.integer && info(plan.src.format).bits == 16;
+  const std::string_view type = given.any ? "_any" : is_words ? "_u16" : ending_of(plan);
   return {std::string(module),
           name_of(kernel, plan, type),
           {nullptr,
-           box_arguments(plan, pass),
+           box_of(plan, pass, given),
            static_cast<std::uint32_t>(pass.group.x),
            static_cast<std::uint32_t>(shared_bytes),
            pass.source,
@@ -65,27 +66,27 @@ Draft box_draft(const Plan& plan, const Pass& pass, std::string_view module, std
 
 }  // namespace
 
-Draft box_any(const Plan& plan, const Pass& pass, Tables&) {
-  const BoxShape shape(info(plan.src.format).channels, pass.group.x, constant(pass, "four_bytes"));
-  return box_draft(plan, pass, "box_any", "box_any", shape.shared_bytes());
+Draft box_any(const Plan& plan, const Pass& pass, const BoxArguments& given, Tables&) {
+  const BoxShape shape(info(plan.src.format).channels, pass.group.x, given.four_bytes);
+  return box_draft(plan, pass, given, "box_any", "box_any", shape.shared_bytes());
 }
 
-Draft box_down(const Plan& plan, const Pass& pass, Tables&) {
-  return box_draft(plan, pass, "box_wide", "box_down", 0);
+Draft box_down(const Plan& plan, const Pass& pass, const BoxArguments& given, Tables&) {
+  return box_draft(plan, pass, given, "box_wide", "box_down", 0);
 }
 
-Draft box_along(const Plan& plan, const Pass& pass, Tables&) {
-  const BoxAlongShape shape(info(plan.src.format).channels, pass.group.x, constant(pass, "four_bytes"));
-  return box_draft(plan, pass, "box_wide", "box_along", shape.shared_bytes());
+Draft box_along(const Plan& plan, const Pass& pass, const BoxArguments& given, Tables&) {
+  const BoxAlongShape shape(info(plan.src.format).channels, pass.group.x, given.four_bytes);
+  return box_draft(plan, pass, given, "box_wide", "box_along", shape.shared_bytes());
 }
 
 /// Sums of blocks of rows: see box_segments.cu.
-Draft box_blocks(const Plan& plan, const Pass& pass, Tables&) {
+Draft box_blocks(const Plan& plan, const Pass& pass, const BoxBlocksArguments& given, Tables&) {
   BoxAny a{shared_of(plan, pass)};
   a.first_x = pass.origin.x;
   a.first_y = pass.origin.y;
   a.rows = pass.tile.y;
-  a.window_y = constant(pass, "part");
+  a.window_y = given.part;
   a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
   a.blocks_down = ceil_div(pass.size.y, a.rows);
   return {"box_segments",
@@ -94,9 +95,12 @@ Draft box_blocks(const Plan& plan, const Pass& pass, Tables&) {
 }
 
 /// Where means are made of floats, the factor is a little more than 1 / pixels if one may be a half, which then is rounded up.
-Draft box_segments(const Plan& plan, const Pass& pass, Tables&) {
+Result<Draft> box_segments(const Plan& plan, const Pass& pass, const BoxSegmentsArguments& given, Tables&) {
+  if (pass.auxiliary.has_value() != given.first_block.has_value()) {
+    return Error{ErrorCode::internal, "box_segments is told first_block where it has block sums, and only there", {}};
+  }
   BoxSlide a;
-  static_cast<BoxAny&>(a) = box_arguments(plan, pass);
+  static_cast<BoxAny&>(a) = box_of(plan, pass, given.box);
   const std::int64_t pixels = std::int64_t{a.window_x} * a.window_y;
   const bool by_floats = are_float_means(pixels);
   if (by_floats) {
@@ -106,62 +110,62 @@ Draft box_segments(const Plan& plan, const Pass& pass, Tables&) {
   if (pass.auxiliary) {
     a.whole = a.window_y / a.rows;
     a.part = a.window_y % a.rows;
-    a.first_block = constant(pass, "first_block");
+    a.first_block = *given.first_block;
     a.blocks.width = desc_of(plan, *pass.auxiliary).width;
     a.blocks.height = desc_of(plan, *pass.auxiliary).height;
   }
-  const std::int32_t form = constant(pass, "form");
+  const std::int32_t form = given.form;
   const BoxSegments& shape = kBoxSegments[form];
-  return {"box_segments",
-          name_of("box_segments", plan, "_u8_" + std::to_string(form) + (by_floats ? "_floats" : "_integers")),
-          {nullptr, a, static_cast<std::uint32_t>(shape.threads), static_cast<std::uint32_t>(shape.shared_bytes(a.rows, a.window_y)),
-           pass.source, pass.destination, pass.auxiliary}};
+  return Draft{"box_segments",
+               name_of("box_segments", plan, "_u8_" + std::to_string(form) + (by_floats ? "_floats" : "_integers")),
+               {nullptr, a, static_cast<std::uint32_t>(shape.threads), static_cast<std::uint32_t>(shape.shared_bytes(a.rows, a.window_y)),
+                pass.source, pass.destination, pass.auxiliary}};
 }
 
 namespace {
 
 /// What a pass of box_passes.cu is given, of either axis.
-Draft box_pass(const Plan& plan, const Pass& pass, bool down) {
+Draft box_pass(const Plan& plan, const Pass& pass, const BoxPassArguments& given, bool down) {
   BoxPass a{shared_of(plan, pass)};
   const AxisPlaces places = down ? places_of(plan.spec).y : places_of(plan.spec).x;
   a.first = static_cast<std::int32_t>(places.first);
   a.step = static_cast<std::int32_t>(places.step);
-  a.window = constant(pass, "window");
-  a.before = constant(pass, "before");
-  a.first_block = constant(pass, "first_block");
-  a.across = constant(pass, "first_row");
+  a.window = given.window;
+  a.before = given.before;
+  a.first_block = given.first_block;
+  a.across = given.first_row;
   a.length = plan.src.height;
-  a.kept_row = constant(pass, "rows");
-  a.edge = constant(pass, "edge");
-  a.period = constant(pass, "period");
-  a.fraction_before_at = constant(pass, "fraction_before_at");
-  a.fraction_after_at = constant(pass, "fraction_after_at");
-  a.periods = pass.parameters.at("periods");
-  a.far_before = pass.parameters.at("far_before");
-  a.far_after = pass.parameters.at("far_after");
-  a.fraction_before = pass.parameters.at("fraction_before");
-  a.fraction_after = pass.parameters.at("fraction_after");
-  a.scale = pass.parameters.at("scale");
-  a.divisor = pass.parameters.at("divisor");
+  a.kept_row = given.rows;
+  a.edge = given.edge;
+  a.period = given.period;
+  a.fraction_before_at = given.fraction_before_at;
+  a.fraction_after_at = given.fraction_after_at;
+  a.periods = given.periods;
+  a.far_before = given.far_before;
+  a.far_after = given.far_after;
+  a.fraction_before = given.fraction_before;
+  a.fraction_after = given.fraction_after;
+  a.scale = given.scale;
+  a.divisor = given.divisor;
   for (std::size_t c = 0; c < 4; ++c) a.outside_row[c] = a.outside.value[c] * pass.outside_gain;
-  const std::int32_t blocks = constant(pass, "blocks");
+  const std::int32_t blocks = given.blocks;
   a.blocks_across = down ? ceil_div(a.destination.width, kBoxColumnsAcross) : blocks;
   a.blocks_down = down ? blocks : a.kept_row;
   const std::int32_t threads = pass.group.x;
   const auto shared = static_cast<std::uint32_t>(box_passes_shared_bytes(info(plan.src.format).channels, threads));
   return {"box_passes",
-          name_of(down ? "box_columns" : "box_rows", plan, ending_of(pass.constants.at("wide") != 0)),
+          name_of(down ? "box_columns" : "box_rows", plan, ending_of(given.wide)),
           {nullptr, a, static_cast<std::uint32_t>(threads), shared, pass.source, pass.destination, {}}};
 }
 
 }  // namespace
 
-Draft box_rows(const Plan& plan, const Pass& pass, Tables&) {
-  return box_pass(plan, pass, false);
+Draft box_rows(const Plan& plan, const Pass& pass, const BoxPassArguments& given, Tables&) {
+  return box_pass(plan, pass, given, false);
 }
 
-Draft box_columns(const Plan& plan, const Pass& pass, Tables&) {
-  return box_pass(plan, pass, true);
+Draft box_columns(const Plan& plan, const Pass& pass, const BoxPassArguments& given, Tables&) {
+  return box_pass(plan, pass, given, true);
 }
 
 }  // namespace mollify::cuda

@@ -10,13 +10,13 @@ namespace mollify::cuda {
 
 namespace {
 
-CoarseGrid grid_of(const Plan& plan, const Pass& pass, Tables& tables) {
+CoarseGrid grid_of(const Plan& plan, const Pass& pass, const CoarseGridArguments& given, Tables& tables) {
   CoarseGrid grid{shared_of(plan, pass)};
   grid.splines = static_cast<std::uint64_t>(tables.add<float>(of_both_axes(pass.taps)));
-  grid.factor_x = constant(pass, "factor_x");
-  grid.factor_y = constant(pass, "factor_y");
-  grid.support_x = constant(pass, "support_x");
-  grid.support_y = constant(pass, "support_y");
+  grid.factor_x = given.factor_x;
+  grid.factor_y = given.factor_y;
+  grid.support_x = given.support_x;
+  grid.support_y = given.support_y;
   return grid;
 }
 
@@ -32,11 +32,11 @@ std::string ending_of_support(const Plan& plan, std::int32_t along_y, std::int32
 
 }  // namespace
 
-Draft gauss_decimate(const Plan& plan, const Pass& pass, Tables& tables) {
-  GaussDecimate a{grid_of(plan, pass, tables)};
-  a.first_x = constant(pass, "first_x") * a.factor_x - constant(pass, "centre_x");
-  a.first_y = constant(pass, "first_y") * a.factor_y - constant(pass, "centre_y");
-  a.step_rows = constant(pass, "step_rows");
+Draft gauss_decimate(const Plan& plan, const Pass& pass, const DecimateArguments& given, Tables& tables) {
+  GaussDecimate a{grid_of(plan, pass, given.grid, tables)};
+  a.first_x = given.grid.first.x * a.factor_x - given.grid.centre.x;
+  a.first_y = given.grid.first.y * a.factor_y - given.grid.centre.y;
+  a.step_rows = given.step_rows;
   a.rows = pass.tile.y;
   a.destination.width = pass.size.x;
   a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
@@ -49,17 +49,17 @@ Draft gauss_decimate(const Plan& plan, const Pass& pass, Tables& tables) {
           {nullptr, a, threads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination, {}}};
 }
 
-Draft gauss_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
+Draft gauss_matrix(const Plan& plan, const Pass& pass, const DecimateMatrixArguments& given, Tables& tables) {
   GaussMatrix a{shared_of(plan, pass)};
-  a.factor_x = constant(pass, "factor_x");
-  a.factor_y = constant(pass, "factor_y");
-  a.support_x = constant(pass, "support_x");
-  a.support_y = constant(pass, "support_y");
-  a.centre_x = constant(pass, "centre_x");
-  a.first_x = constant(pass, "first_x") * a.factor_x - a.centre_x;
-  a.first_y = constant(pass, "first_y") * a.factor_y - constant(pass, "centre_y");
-  a.skip_x = constant(pass, "skip_x");
-  a.skip_y = constant(pass, "skip_y");
+  a.factor_x = given.grid.factor_x;
+  a.factor_y = given.grid.factor_y;
+  a.support_x = given.grid.support_x;
+  a.support_y = given.grid.support_y;
+  a.centre_x = given.grid.centre.x;
+  a.first_x = given.grid.first.x * a.factor_x - a.centre_x;
+  a.first_y = given.grid.first.y * a.factor_y - given.grid.centre.y;
+  a.skip_x = given.skip.x;
+  a.skip_y = given.skip.y;
   const GaussMatrixShape shape(a.factor_x, a.support_x, a.centre_x, a.factor_y, a.support_y);
   const auto times = [](AxisTaps taps, double gain) {
     for (double& weight : taps.weights) weight *= gain;
@@ -93,11 +93,11 @@ Draft gauss_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
 }
 
 /// Coarse samples beyond the edge of the grid are like the nearest.
-Draft gauss_grid(const Plan& plan, const Pass& pass, Tables& tables) {
-  Draft draft = sep_fused(plan, pass, tables);
+Draft gauss_grid(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables) {
+  Draft draft = sep_fused(plan, pass, {}, tables);
   auto& a = std::get<SepFused>(draft.launch.arguments);
   draft.function = name_of("sep_fused", plan, "_f32");
-  a.source.width = constant(pass, "source_width");
+  a.source.width = given.source_width;
   a.destination.width = pass.size.x;
   a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
   a.outside.mode_x = a.outside.mode_y = kClamp;
@@ -106,13 +106,14 @@ Draft gauss_grid(const Plan& plan, const Pass& pass, Tables& tables) {
 
 namespace {
 
-/// One axis of the same: `taps` of it, `down` or along rows.
-Draft gauss_grid_axis(const Plan& plan, const Pass& pass, const AxisTaps& taps, bool down, Tables& tables) {
+/// One axis of the same, `down` or along rows.
+Draft gauss_grid_axis(const Plan& plan, const Pass& pass, const GridBlurArguments& given, bool down, Tables& tables) {
+  const AxisTaps& taps = down ? pass.taps.y : pass.taps.x;
   SepPass a{shared_of(plan, pass)};
   a.taps = static_cast<std::uint64_t>(tables.add<float>(taps.weights));
   a.count = static_cast<std::int32_t>(taps.weights.size());
   a.first = (down ? pass.origin.y : pass.origin.x) - taps.anchor;
-  a.source.width = constant(pass, "source_width");
+  a.source.width = given.source_width;
   a.destination.width = pass.size.x;
   const int channels = info(plan.src.format).channels;
   a.blocks_across = ceil_div(whole_fours(a.destination.width * channels), kGridComponents);
@@ -125,19 +126,19 @@ Draft gauss_grid_axis(const Plan& plan, const Pass& pass, const AxisTaps& taps, 
 
 }  // namespace
 
-Draft gauss_grid_rows(const Plan& plan, const Pass& pass, Tables& tables) {
-  return gauss_grid_axis(plan, pass, pass.taps.x, false, tables);
+Draft gauss_grid_rows(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables) {
+  return gauss_grid_axis(plan, pass, given, false, tables);
 }
 
-Draft gauss_grid_columns(const Plan& plan, const Pass& pass, Tables& tables) {
-  return gauss_grid_axis(plan, pass, pass.taps.y, true, tables);
+Draft gauss_grid_columns(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables) {
+  return gauss_grid_axis(plan, pass, given, true, tables);
 }
 
-Draft gauss_upsample(const Plan& plan, const Pass& pass, Tables& tables) {
-  GaussUpsample a{grid_of(plan, pass, tables)};
+Draft gauss_upsample(const Plan& plan, const Pass& pass, const CoarseGridArguments& given, Tables& tables) {
+  GaussUpsample a{grid_of(plan, pass, given, tables)};
   const PerAxis<AxisPlaces> places = places_of(plan.spec);
-  a.first_x = static_cast<std::int32_t>(places.x.first) + constant(pass, "centre_x") - constant(pass, "first_x") * a.factor_x;
-  a.first_y = static_cast<std::int32_t>(places.y.first) + constant(pass, "centre_y") - constant(pass, "first_y") * a.factor_y;
+  a.first_x = static_cast<std::int32_t>(places.x.first) + given.centre.x - given.first.x * a.factor_x;
+  a.first_y = static_cast<std::int32_t>(places.y.first) + given.centre.y - given.first.y * a.factor_y;
   a.step_x = plan.spec.stride.x.step;
   a.step_y = plan.spec.stride.y.step;
   a.rows = pass.tile.y;

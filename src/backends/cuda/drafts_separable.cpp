@@ -17,7 +17,7 @@ std::int64_t add(Tables& tables, const std::vector<double>& weights, bool wide) 
 
 }  // namespace
 
-Draft sep_fused(const Plan& plan, const Pass& pass, Tables& tables) {
+Draft sep_fused(const Plan& plan, const Pass& pass, const NoArguments&, Tables& tables) {
   SepFused a{shared_of(plan, pass)};
   a.taps = static_cast<std::uint64_t>(tables.add<float>(of_both_axes(pass.taps)));
   a.taps_x = static_cast<std::int32_t>(pass.taps.x.weights.size());
@@ -33,8 +33,8 @@ Draft sep_fused(const Plan& plan, const Pass& pass, Tables& tables) {
           {nullptr, a, kSepFusedThreads, static_cast<std::uint32_t>(shape.shared_bytes()), pass.source, pass.destination, {}}};
 }
 
-Draft sep_registers(const Plan& plan, const Pass& pass, Tables& tables) {
-  Draft draft = sep_fused(plan, pass, tables);
+Draft sep_registers(const Plan& plan, const Pass& pass, const NoArguments& given, Tables& tables) {
+  Draft draft = sep_fused(plan, pass, given, tables);
   const auto& a = std::get<SepFused>(draft.launch.arguments);
   draft.module = "sep_registers";
   draft.function = name_of("sep_registers", plan, std::string(ending_of(plan)) + "_" + std::to_string(a.taps_x));
@@ -44,9 +44,9 @@ Draft sep_registers(const Plan& plan, const Pass& pass, Tables& tables) {
 }
 
 /// Weights stand in the middle of those that the kernel has, and zeros around them.
-Draft sep_scatter(const Plan& plan, const Pass& pass, Tables&) {
+Draft sep_scatter(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables&) {
   SepScatter a{shared_of(plan, pass)};
-  const std::int32_t taps = constant(pass, "taps");
+  const std::int32_t taps = given.taps;
   const auto put = [&](const AxisTaps& from, float* to) {
     const std::int32_t before = taps / 2 - from.anchor;
     for (std::size_t i = 0; i < from.weights.size(); ++i) to[static_cast<std::size_t>(before) + i] = static_cast<float>(from.weights[i]);
@@ -70,27 +70,27 @@ Draft sep_scatter(const Plan& plan, const Pass& pass, Tables&) {
            {}}};
 }
 
-Draft sep_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
+Draft sep_matrix(const Plan& plan, const Pass& pass, const MatrixArguments& given, Tables& tables) {
   SepMatrix a{shared_of(plan, pass)};
-  const MatrixSize size{constant(pass, "across"), constant(pass, "down")};
+  const MatrixSize size{given.across, given.down};
   const std::int32_t halves = info(plan.src.format).is_unorm() ? 1 : 2;  // that a tap is the sum of, at most
-  const std::int32_t lead = constant(pass, "lead");
+  const std::int32_t lead = given.lead;
   const auto tap_x = [&](int product, int lane, int word, int half) { return matrix_tap_x(product, lane, word, half, lead); };
   a.taps_x = static_cast<std::uint64_t>(tables.add_values(matrices_of_taps(pass.taps.x, halves, size.across, kMatrixWordsX, tap_x)));
   a.taps_y =
       static_cast<std::uint64_t>(tables.add_values(matrices_of_taps(pass.taps.y, halves, matrix_pairs(size), kMatrixWordsY, matrix_tap_y)));
-  a.skip_x = constant(pass, "skip_x");
-  a.skip_y = constant(pass, "skip_y");
+  a.skip_x = given.skip.x;
+  a.skip_y = given.skip.y;
   a.first_x = pass.origin.x - pass.taps.x.anchor - lead;
   a.first_y = pass.origin.y - pass.taps.y.anchor;
   a.rows = pass.tile.y;
-  a.clamps = constant(pass, "clamps");
-  a.splits_x = constant(pass, "splits_x");
-  a.splits_y = constant(pass, "splits_y");
-  std::vector<double> starts(4, pass.parameters.at("start_x"));
-  starts.resize(8, pass.parameters.at("start_y"));
+  a.clamps = given.clamps ? 1 : 0;
+  a.splits_x = given.splits.x ? 1 : 0;
+  a.splits_y = given.splits.y ? 1 : 0;
+  std::vector<double> starts(4, given.start.x);
+  starts.resize(8, given.start.y);
   a.starts = static_cast<std::uint64_t>(tables.add<float>(starts));
-  a.gain = static_cast<float>(pass.parameters.at("gain"));
+  a.gain = static_cast<float>(given.gain);
   a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
   a.blocks_down = ceil_div(pass.size.y, a.rows);
   const FormatInfo& format = info(plan.src.format);
@@ -107,10 +107,9 @@ Draft sep_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
            {}}};
 }
 
-Draft sep_rows(const Plan& plan, const Pass& pass, Tables& tables) {
+Draft sep_rows(const Plan& plan, const Pass& pass, const FloatArguments& given, Tables& tables) {
   SepPass a{shared_of(plan, pass)};
-  const bool wide = pass.constants.at("wide") != 0;
-  a.taps = static_cast<std::uint64_t>(add(tables, pass.taps.x.weights, wide));
+  a.taps = static_cast<std::uint64_t>(add(tables, pass.taps.x.weights, given.wide));
   a.count = static_cast<std::int32_t>(pass.taps.x.weights.size());
   a.first = pass.origin.x - pass.taps.x.anchor;
   a.step = plan.spec.stride.x.step;
@@ -118,32 +117,32 @@ Draft sep_rows(const Plan& plan, const Pass& pass, Tables& tables) {
   a.destination.width = pass.size.x;
   a.blocks_across = ceil_div(a.destination.width, kSepRowsColumns);
   a.blocks_down = a.destination.height;
-  const auto shared = static_cast<std::uint32_t>(sep_rows_shared_bytes(info(plan.src.format).channels, a.step, wide));
-  return {
-      "sep_passes", name_of("sep_rows", plan, ending_of(wide)), {nullptr, a, kSepRowsColumns, shared, pass.source, pass.destination, {}}};
+  const auto shared = static_cast<std::uint32_t>(sep_rows_shared_bytes(info(plan.src.format).channels, a.step, given.wide));
+  return {"sep_passes",
+          name_of("sep_rows", plan, ending_of(given.wide)),
+          {nullptr, a, kSepRowsColumns, shared, pass.source, pass.destination, {}}};
 }
 
-Draft sep_columns(const Plan& plan, const Pass& pass, Tables& tables) {
+Draft sep_columns(const Plan& plan, const Pass& pass, const ColumnsArguments& given, Tables& tables) {
   SepPass a{shared_of(plan, pass)};
-  const bool wide = pass.constants.at("wide") != 0;
   const int channels = info(plan.src.format).channels;
-  a.taps = static_cast<std::uint64_t>(add(tables, pass.taps.y.weights, wide));
+  a.taps = static_cast<std::uint64_t>(add(tables, pass.taps.y.weights, given.wide));
   a.count = static_cast<std::int32_t>(pass.taps.y.weights.size());
   a.first = pass.origin.y - pass.taps.y.anchor;
   a.step = plan.spec.stride.y.step;
-  a.across = static_cast<std::int32_t>(pass.constants.at("first_row"));
+  a.across = given.first_row;
   a.length = plan.src.height;
   for (std::size_t c = 0; c < 4; ++c) a.outside_row[c] = a.outside.value[c] * pass.outside_gain;
   a.blocks_across = ceil_div(ceil_div(a.destination.width * channels, 4), kSepColumnsThreads);
   a.blocks_down = a.destination.height;
-  return {
-      "sep_passes", name_of("sep_columns", plan, ending_of(wide)), {nullptr, a, kSepColumnsThreads, 0, pass.source, pass.destination, {}}};
+  return {"sep_passes",
+          name_of("sep_columns", plan, ending_of(given.wide)),
+          {nullptr, a, kSepColumnsThreads, 0, pass.source, pass.destination, {}}};
 }
 
-Draft nxn_direct(const Plan& plan, const Pass& pass, Tables& tables) {
+Draft nxn_direct(const Plan& plan, const Pass& pass, const FloatArguments& given, Tables& tables) {
   NxnDirect a{shared_of(plan, pass)};
-  const bool wide = pass.constants.at("wide") != 0;
-  a.weights = static_cast<std::uint64_t>(add(tables, pass.matrix.weights, wide));
+  a.weights = static_cast<std::uint64_t>(add(tables, pass.matrix.weights, given.wide));
   a.width = pass.matrix.width;
   a.height = pass.matrix.height;
   a.first_x = pass.origin.x - pass.matrix.anchor.x;
@@ -153,7 +152,7 @@ Draft nxn_direct(const Plan& plan, const Pass& pass, Tables& tables) {
   a.blocks_across = ceil_div(a.destination.width, kNxnColumns);
   a.blocks_down = ceil_div(a.destination.height, kNxnRows);
   return {"nxn_direct",
-          name_of("nxn_direct", plan, ending_of(wide)),
+          name_of("nxn_direct", plan, ending_of(given.wide)),
           {nullptr, a, kNxnColumns * kNxnRows, 0, pass.source, pass.destination, {}}};
 }
 

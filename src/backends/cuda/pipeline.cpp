@@ -15,31 +15,39 @@ std::int64_t image_bytes_of(const ImageDesc& intermediate) {
   return (intermediate.payload_bytes() + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
 }
 
+/// Reads the arguments and makes the draft of them.
+template <class Given, auto kMake>
+Result<Draft> make(const Plan& plan, const Pass& pass, Tables& tables) {
+  const Result<Given> given = read_arguments<Given>(pass, kStorageConstant);
+  if (!given) return given.error();
+  return kMake(plan, pass, *given, tables);
+}
+
 struct KernelRow {
   std::string_view id;
-  Draft (*make)(const Plan&, const Pass&, Tables&);
+  Result<Draft> (*make)(const Plan&, const Pass&, Tables&);
 };
 constexpr std::array kKernels = {
-    KernelRow{"box_along", box_along},
-    KernelRow{"box_any", box_any},
-    KernelRow{"box_blocks", box_blocks},
-    KernelRow{"box_columns", box_columns},
-    KernelRow{"box_down", box_down},
-    KernelRow{"box_rows", box_rows},
-    KernelRow{"box_segments", box_segments},
-    KernelRow{"gauss_decimate", gauss_decimate},
-    KernelRow{"gauss_grid", gauss_grid},
-    KernelRow{"gauss_grid_columns", gauss_grid_columns},
-    KernelRow{"gauss_grid_rows", gauss_grid_rows},
-    KernelRow{"gauss_matrix", gauss_matrix},
-    KernelRow{"gauss_upsample", gauss_upsample},
-    KernelRow{"nxn_direct", nxn_direct},
-    KernelRow{"sep_columns", sep_columns},
-    KernelRow{"sep_fused", sep_fused},
-    KernelRow{"sep_matrix", sep_matrix},
-    KernelRow{"sep_registers", sep_registers},
-    KernelRow{"sep_rows", sep_rows},
-    KernelRow{"sep_scatter", sep_scatter},
+    KernelRow{"box_along", make<BoxArguments, box_along>},
+    KernelRow{"box_any", make<BoxArguments, box_any>},
+    KernelRow{"box_blocks", make<BoxBlocksArguments, box_blocks>},
+    KernelRow{"box_columns", make<BoxPassArguments, box_columns>},
+    KernelRow{"box_down", make<BoxArguments, box_down>},
+    KernelRow{"box_rows", make<BoxPassArguments, box_rows>},
+    KernelRow{"box_segments", make<BoxSegmentsArguments, box_segments>},
+    KernelRow{"gauss_decimate", make<DecimateArguments, gauss_decimate>},
+    KernelRow{"gauss_grid", make<GridBlurArguments, gauss_grid>},
+    KernelRow{"gauss_grid_columns", make<GridBlurArguments, gauss_grid_columns>},
+    KernelRow{"gauss_grid_rows", make<GridBlurArguments, gauss_grid_rows>},
+    KernelRow{"gauss_matrix", make<DecimateMatrixArguments, gauss_matrix>},
+    KernelRow{"gauss_upsample", make<CoarseGridArguments, gauss_upsample>},
+    KernelRow{"nxn_direct", make<FloatArguments, nxn_direct>},
+    KernelRow{"sep_columns", make<ColumnsArguments, sep_columns>},
+    KernelRow{"sep_fused", make<NoArguments, sep_fused>},
+    KernelRow{"sep_matrix", make<MatrixArguments, sep_matrix>},
+    KernelRow{"sep_registers", make<NoArguments, sep_registers>},
+    KernelRow{"sep_rows", make<FloatArguments, sep_rows>},
+    KernelRow{"sep_scatter", make<ScatterArguments, sep_scatter>},
 };
 
 Shared& shared_arguments(Arguments& arguments) {
@@ -96,16 +104,17 @@ Status Prepared::prepare() {
   for (const Pass& pass : plan_.passes) {
     const auto row = std::ranges::find(kKernels, pass.kernel, &KernelRow::id);
     if (row == kKernels.end()) return Error{ErrorCode::unsupported, "the CUDA backend has no kernel " + pass.kernel, {}};
-    Draft draft = row->make(plan_, pass, tables);
-    const Result<CUfunction> function = context_->kernel(draft.module, draft.function);
+    Result<Draft> draft = row->make(plan_, pass, tables);
+    if (!draft) return draft.error();
+    const Result<CUfunction> function = context_->kernel(draft->module, draft->function);
     if (!function) return function.error();
-    draft.launch.function = *function;
+    draft->launch.function = *function;
     if (const CUresult r = cu.FuncSetAttribute(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                static_cast<int>(plan_.device.gpu.shared_bytes));
         r != CUDA_SUCCESS) {
       return to_error(cu, r, "asking for shared memory");
     }
-    launches_.push_back(std::move(draft.launch));
+    launches_.push_back(std::move(draft->launch));
   }
   const std::vector<std::byte>& bytes = tables.bytes();
   Result<Memory> memory = Memory::allocate(context_, Memory::Kind::device, static_cast<std::int64_t>(bytes.size()));
