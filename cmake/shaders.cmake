@@ -1,4 +1,5 @@
 # mollify_shaders(name.comp...): notes compute shaders of the calling directory for mollify_add_shaders().
+# mollify_shader_structs(name.comp...): the same of shaders that the build leaves out, but for the structs of what algorithms tell them.
 # mollify_add_shaders(target): compiles the shaders that were noted into C++ sources of the target, one for each shader, and adds one
 # that lists them all. Each has a header, NAME_arguments.h, with a struct of what algorithms tell the shader. The target must be of the
 # calling directory.
@@ -22,6 +23,11 @@ endfunction()
 function(mollify_shaders)
   list(TRANSFORM ARGN PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" OUTPUT_VARIABLE shaders)
   set_property(GLOBAL APPEND PROPERTY MOLLIFY_SHADERS ${shaders})
+endfunction()
+
+function(mollify_shader_structs)
+  list(TRANSFORM ARGN PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" OUTPUT_VARIABLE shaders)
+  set_property(GLOBAL APPEND PROPERTY MOLLIFY_SHADERS_LEFT_OUT ${shaders})
 endfunction()
 
 # Writes a C++ source with the list of all shaders, mollify::vulkan::shaders(), sorted by name.
@@ -55,27 +61,34 @@ endfunction()
 
 function(mollify_add_shaders target)
   get_property(shaders GLOBAL PROPERTY MOLLIFY_SHADERS)
+  get_property(left_out GLOBAL PROPERTY MOLLIFY_SHADERS_LEFT_OUT)
+  if(MOLLIFY_SHADER_ARCHIVE)
+    set(output_folder "${MOLLIFY_SHADER_ARCHIVE}")
+  else()
+    set(output_folder "${CMAKE_CURRENT_BINARY_DIR}/compiled_shaders")
+  endif()
   set(sources "")
   set(headers "")
-  foreach(shader IN LISTS shaders)
+  foreach(shader IN LISTS shaders left_out)
     cmake_path(GET shader STEM stem)
-    list(APPEND sources ${stem}.cpp)
-    list(APPEND headers ${stem}_arguments.h)
+    list(APPEND sources "${output_folder}/${stem}.cpp")
+    list(APPEND headers "${output_folder}/${stem}_arguments.h")
+    if(shader IN_LIST left_out)
+      set_source_files_properties("${output_folder}/${stem}.cpp" PROPERTIES HEADER_FILE_ONLY ON)
+    endif()
   endforeach()
   set(table "${CMAKE_CURRENT_BINARY_DIR}/shader_table.cpp")
   mollify_write_shader_table("${table}" "${shaders}")
-  target_sources(${target} PRIVATE "${table}")
+  target_sources(${target} PRIVATE "${table}" ${sources})
+  set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # arrays have the same names in all of them
+  target_include_directories(${target} PRIVATE "${output_folder}")
 
   if(MOLLIFY_SHADER_ARCHIVE)
-    list(TRANSFORM sources PREPEND "${MOLLIFY_SHADER_ARCHIVE}/")
-    list(TRANSFORM headers PREPEND "${MOLLIFY_SHADER_ARCHIVE}/")
     foreach(source IN LISTS sources headers)
       if(NOT EXISTS "${source}")
         message(FATAL_ERROR "MOLLIFY_SHADER_ARCHIVE lacks ${source}; it was made from other sources than these")
       endif()
     endforeach()
-    target_sources(${target} PRIVATE ${sources})
-    target_include_directories(${target} PRIVATE "${MOLLIFY_SHADER_ARCHIVE}")
     return()
   endif()
 
@@ -87,13 +100,10 @@ function(mollify_add_shaders target)
 
   set(folder "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../shaders")
   cmake_path(NORMAL_PATH folder)
-  set(output_folder "${CMAKE_CURRENT_BINARY_DIR}/compiled_shaders")
   file(MAKE_DIRECTORY "${output_folder}")
-  list(TRANSFORM sources PREPEND "${output_folder}/")
-  list(TRANSFORM headers PREPEND "${output_folder}/")
   set(compile "${MOLLIFY_PYTHON}" "${folder}/compile.py")
 
-  foreach(shader IN LISTS shaders)
+  foreach(shader IN LISTS shaders left_out)
     cmake_path(GET shader STEM stem)
     set(output "${output_folder}/${stem}")
     add_custom_command(OUTPUT "${output}.cpp"
@@ -104,8 +114,6 @@ function(mollify_add_shaders target)
       DEPFILE "${output}.d"
       COMMENT "Compiling shader ${stem}" VERBATIM)
   endforeach()
-  target_sources(${target} PRIVATE ${sources})
-  target_include_directories(${target} PRIVATE "${output_folder}")
 
   if(PROJECT_IS_TOP_LEVEL)
     # Emptied first, so that a shader that is gone is not packed.

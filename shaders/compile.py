@@ -27,12 +27,12 @@ VALIDATE = ["--target-env", "vulkan1.2", "--uniform-buffer-standard-layout", "--
 
 
 # What follows from a plan's images and spec: standard_numbers() of src/backends/vulkan/pipeline.cpp. Algorithms say none of it, but for
-# some shaders these, which work on other sizes or have taps of their own.
+# some shaders these, which work on other sizes, have taps of their own or another border.
 STANDARD = set("""group_x group_y has_layers border_x border_y source_bits source_is_float source_channels destination_bits
     destination_is_float destination_channels decodes_alpha decodes_srgb halves_overflow_only encodes_alpha encodes_srgb source_size_x
     source_size_y size_x size_y step_x step_y origin_x origin_y source_pitch destination_pitch source_stride destination_stride
     auxiliary_stride taps_x taps_y before_x before_y sample_count""".split())
-SAID_BY_SOME = {"size", "source_size", "taps", "taps_x", "taps_y", "before", "before_x"}
+SAID_BY_SOME = {"border_x", "border_y", "size", "source_size", "taps", "taps_x", "taps_y", "before", "before_x"}
 
 
 class Failure(Exception):

@@ -216,11 +216,6 @@ Pass windows_pass(const Steps& s) {
   constexpr std::int32_t kThreads = 128;
   const std::int32_t planes = box_planes(s.form.sums, s.channels);
   const std::int32_t widest = planes * std::max(s.x.reach(), s.y.reach());
-  Pass pass =
-      make_pass(glsl::BoxSeedWindows::kKernel, {widest, runs_of(s.y) + runs_of(s.x)}, {kThreads, 1}, {kThreads, 1}, Storage::buffer);
-  pass.source = intermediate(0);
-  pass.destination = intermediate(1);
-  pass.constants.clear();
   const glsl::BoxSeedWindows arguments{.blocks = {2 * s.y.blocks() * planes * s.x.reach(), 0},
                                        .made = {s.channels * s.y.reach(), s.channels * s.x.reach()},
                                        .numbers = {planes * s.y.reach(), planes * s.x.reach()},
@@ -230,7 +225,9 @@ Pass windows_pass(const Steps& s) {
                                        .sums = s.form.sums,
                                        .whole = {s.x.whole(), s.y.whole()},
                                        .windows = {s.x.windows(), s.y.windows()}};
-  arguments.put_into(pass);
+  Pass pass = make_pass(arguments, {widest, runs_of(s.y) + runs_of(s.x)}, {kThreads, 1}, {kThreads, 1}, std::nullopt);
+  pass.source = intermediate(0);
+  pass.destination = intermediate(1);
   return pass;
 }
 

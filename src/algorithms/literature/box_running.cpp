@@ -10,6 +10,7 @@
 #include "algorithms/box/box_gpu.h"
 #include "algorithms/box/box_mend_gpu.h"
 #include "box_running_arguments.h"
+#include "box_scan_arguments.h"
 #include "model/gpu_model.h"
 
 namespace mollify {
@@ -18,7 +19,7 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kRunning = glsl::BoxRunning::kKernel;
-constexpr std::string_view kScan = "box_scan";
+constexpr std::string_view kScan = glsl::BoxScan::kKernel;
 constexpr std::int32_t kLanes = 32;
 constexpr std::int32_t kScanLanes = 16;
 constexpr std::int64_t kScanShared = (2 * kScanLanes + 2) * kScanLanes * 16;
@@ -259,13 +260,15 @@ Result<Proposal> proposal(const Problem& p, const RunningSums& w) {
 
   const PerAxis<std::int32_t> size{p.dst.width, p.dst.height};
   const double between_unit = w.leaves_sums ? 1.0 : info(w.between.format).unit();
-  // Builds without the published techniques have no shader box_scan, and so no struct of what it is told.
   const auto scanning = [&] {
-    Pass pass = make_pass(kScan, size, {kScanLanes, w.segment}, {kScanLanes, kScanLanes}, w.storage);
-    pass.constants.insert({{"after", w.box.y.after}, {"base", passes.rows.first}, {"before", w.box.y.before}, {"segment", w.segment}});
-    pass.parameters = {
-        {"after_fraction", w.box.y.after_fraction}, {"before_fraction", w.box.y.before_fraction}, {"in_scale", 1.0 / w.box.y.length()}};
-    return pass;
+    return make_pass(glsl::BoxScan{.after = w.box.y.after,
+                                   .after_fraction = w.box.y.after_fraction,
+                                   .base = passes.rows.first,
+                                   .before = w.box.y.before,
+                                   .before_fraction = w.box.y.before_fraction,
+                                   .in_scale = 1.0 / w.box.y.length(),
+                                   .segment = w.segment},
+                     size, {kScanLanes, w.segment}, {kScanLanes, kScanLanes}, w.storage);
   };
   Pass second =
       w.is_scan ? scanning()

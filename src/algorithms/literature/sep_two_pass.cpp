@@ -11,6 +11,8 @@
 #include "algorithms/separable/sep_direct.h"
 #include "math/weights.h"
 #include "sep_direct_arguments.h"
+#include "sep_shared_arguments.h"
+#include "sep_sliding_arguments.h"
 
 namespace mollify {
 namespace {
@@ -30,7 +32,7 @@ struct MethodInfo {
   const GroupOption& group;  ///< along and across the pass
 };
 constexpr std::array<MethodInfo, 3> kMethods = {
-    {{kSepDirectKernel, kDirectGroup}, {"sep_shared", kLineGroup}, {"sep_sliding", kSlidingGroup}}};
+    {{kSepDirectKernel, kDirectGroup}, {glsl::SepShared::kKernel, kLineGroup}, {glsl::SepSliding::kKernel, kSlidingGroup}}};
 
 /// One axis, as its pass sees it.
 struct AxisPass {
@@ -115,10 +117,7 @@ class TwoPasses {
 
   Status add_pass(Proposal& out, const AxisPass& axis, PerAxis<std::int32_t> origin) {
     const PerAxis<std::int32_t> shape = shape_of(axis);
-    PerAxis<std::int32_t> tile = shape;
-    Pass pass = method_ == Method::direct ? sep_direct_pass(axis.size, axis.vertical, lane_order_, shape, s_.storage)
-                                          : make_pass(kernel_.kernel, axis.size, tile, shape, s_.storage);
-    pass.origin = origin;
+    Pass pass;
     const std::int64_t along = axis.along(shape);
     const std::int64_t across = axis.across(shape);
     const std::int64_t bytes = cache_bytes(cache_);
@@ -127,12 +126,14 @@ class TwoPasses {
     work.operations = axis.taps;
     switch (method_) {
       case Method::direct:
+        pass = sep_direct_pass(axis.size, axis.vertical, lane_order_, shape, s_.storage);
         work.loads = axis.taps;
         break;
       case Method::shared: {
         const std::int64_t pixels = (along + axis.taps - 1) * across;
         if (Status s = check_shared(p_, pixels * bytes); !s) return s;
-        pass.constants["tile_size"] = shared_size(p_, pixels, bytes);
+        pass = make_pass(glsl::SepShared{.cache = cache_, .tile_size = shared_size(p_, pixels, bytes), .vertical = axis.vertical},
+                         axis.size, shape, shape, s_.storage);
         work.loads = static_cast<double>(pixels) / static_cast<double>(along * across);
         work.shared_loads = axis.taps;
         work.barriers = 1.0;
@@ -143,19 +144,16 @@ class TwoPasses {
         if (Status s = check_shared(p_, ring * across * bytes); !s) return s;
         const std::int32_t length =
             chunk_length(p_, axis.along(axis.size), columns_, static_cast<std::int32_t>(along), {2 * axis.taps, axis.taps});
-        pass.tile = axis.vertical ? PerAxis<std::int32_t>{shape.x, length} : PerAxis<std::int32_t>{length, shape.y};
-        pass.constants["chunk_length"] = length;
-        pass.constants["ring_length"] = ring;
+        const PerAxis<std::int32_t> tile = axis.vertical ? PerAxis<std::int32_t>{shape.x, length} : PerAxis<std::int32_t>{length, shape.y};
+        pass = make_pass(glsl::SepSliding{.cache = cache_, .chunk_length = length, .ring_length = ring, .vertical = axis.vertical},
+                         axis.size, tile, shape, s_.storage);
         work.loads = 1.0 + (axis.taps - 1.0) / length;
         work.shared_loads = axis.taps;
         work.barriers = 2.0;
         break;
       }
     }
-    if (method_ != Method::direct) {  // builds without the published techniques lack these shaders, and so structs of what they are told
-      pass.constants["cache"] = static_cast<std::int64_t>(cache_);
-      pass.constants["vertical"] = axis.vertical;
-    }
+    pass.origin = origin;
     const int from = axis.vertical ? info(between_.format).pixel_bytes() : info(p_.src.format).pixel_bytes();
     const int to = axis.vertical ? info(p_.dst.format).pixel_bytes() : info(between_.format).pixel_bytes();
     work.bytes = work.pixels * (from + to);
@@ -199,9 +197,11 @@ class TwoPasses {
 
 }  // namespace
 
-Pass sep_direct_pass(PerAxis<std::int32_t> size, bool is_vertical, LaneOrder order, PerAxis<std::int32_t> group, Storage storage) {
-  return make_pass(glsl::SepDirect{.block_taps = kSepDirectBlock, .lane_order = order, .vertical = is_vertical}, size, group, group,
-                   storage);
+Pass sep_direct_pass(PerAxis<std::int32_t> size, bool is_vertical, LaneOrder order, PerAxis<std::int32_t> group, Storage storage,
+                     std::optional<BorderMode> border) {
+  glsl::SepDirect arguments{.block_taps = kSepDirectBlock, .lane_order = order, .vertical = is_vertical};
+  if (border) arguments.border_x = arguments.border_y = *border;
+  return make_pass(arguments, size, group, group, storage);
 }
 
 namespace {

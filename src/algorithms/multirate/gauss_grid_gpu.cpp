@@ -155,8 +155,7 @@ Result<std::array<DecimateStep, 2>> grid_passes(const Problem& p, const GridWork
   const auto step = [&](bool is_vertical) {
     const PerAxis<std::int32_t> size{work.size.x, is_vertical ? work.size.y : rows};
     DecimateStep out;
-    out.pass = sep_direct_pass(size, is_vertical, LaneOrder::row, {16, 16}, work.storage);
-    out.pass.constants["border_x"] = out.pass.constants["border_y"] = static_cast<std::int64_t>(BorderMode::clamp);
+    out.pass = sep_direct_pass(size, is_vertical, LaneOrder::row, {16, 16}, work.storage, BorderMode::clamp);
     (is_vertical ? out.pass.taps.y : out.pass.taps.x) = is_vertical ? work.taps.y : work.taps.x;
     out.pass.origin = is_vertical ? PerAxis<std::int32_t>{0, origin.y} : PerAxis<std::int32_t>{origin.x, 0};
     const auto taps = static_cast<double>(count_of(is_vertical ? work.taps.y : work.taps.x));
