@@ -170,6 +170,7 @@ struct Prepared::OnGpu {
       return numbers().sharpen<Number>(from_numbers<Number>(), to_numbers<Number>(), count(), static_cast<Number>(sharpen.amount), stream);
     });
   }
+  Status operator()(const Slices& /*slices*/) const { return Error{ErrorCode::internal, "slices are not kept on a GPU", {}}; }
   Status operator()(const DirectSums& /*sums*/) const { return Error{ErrorCode::internal, "sums in float64 are not made on a GPU", {}}; }
 };
 
