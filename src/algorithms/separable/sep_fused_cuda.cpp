@@ -76,7 +76,6 @@ void add_registers(const Problem& p, SeparableTaps s, Proposal& out) {
 std::int32_t taps_of_scatter(const Problem& p, const SeparableTaps& s) {
   const FormatInfo& format = info(p.src.format);
   if (!is_only_blurred(p) || !format.is_floating() || format.bits != 32 || (format.channels != 1 && format.channels != 4)) return 0;
-  if (format.channels == 1 && region(p).x % 4 != 0) return 0;  // strips begin at multiples of four pixels
   const auto reach = [](const AxisTaps& taps) { return std::max(taps.anchor, count_of(taps) - 1 - taps.anchor); };
   const std::int32_t needed = 2 * std::max(reach(s.taps.x), reach(s.taps.y)) + 1;
   const auto* const found = std::ranges::lower_bound(cuda::kSepScatterSizes, needed);

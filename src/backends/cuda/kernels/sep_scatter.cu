@@ -71,7 +71,7 @@ class Source {
   __device__ void fetch_four(const float* row, int n, float* to) const {
     constexpr int kPixels = 4 / kChannels;
     const std::int32_t first = first_column_ + kPixels * n;
-    const bool is_inside = first >= 0 && first + kPixels <= a_.source.width;
+    const bool is_inside = first % kPixels == 0 && first >= 0 && first + kPixels <= a_.source.width;
     const std::int32_t column = kChannels == 4 && !is_inside ? columns_[n] : first;
     if (row != nullptr && a_.source.is_aligned && (is_inside || (kChannels == 4 && column >= 0))) {
       copy_ahead<4>(to, row + std::int64_t{column} * kChannels);

@@ -26,7 +26,7 @@ inline constexpr std::int32_t kSepScatterSizes[] = {9, 11, 13, 15, 17, 19, 21, 2
 }
 
 /// Samples before the first tap of a strip's first pixel, so that fours of components are loads of 16 bytes. Strips begin at multiples
-/// of four pixels.
+/// of four pixels, unless a region begins at none: then each pixel is a load.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr int sep_scatter_shift(int channels, std::int32_t taps) {
   return channels == 1 ? (4 - taps / 2 % 4) % 4 : 0;
 }
