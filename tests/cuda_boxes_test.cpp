@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cases/cases.h"
+#include "mollify/cuda.h"
 #include "mollify/mollify.h"
 #include "stride_support.h"
 
@@ -89,6 +90,57 @@ TEST(CudaBoxes, HalvesAreRoundedAsOnProcessors) {
       return out;
     };
     EXPECT_TRUE(blurred(gpu) == blurred(processor)) << before << " before and " << after << " behind";
+  }
+}
+
+// In memory of a caller, pixels of bytes may begin anywhere. A GPU stops where a kernel reads a word that does not begin at a multiple of
+// its length, and so do the kernels here, as they are compiled to check it.
+TEST(CudaBoxes, OfFourBytesMayBeginAtAnyByte) {
+  const Device gpu = Device::open("cuda").value();
+  const Device processor = Device::open("cpu").value();
+  const ImageDesc image{197, 150, PixelFormat::rgba8};
+  constexpr std::int64_t kImages = 2;
+  struct Layout {
+    std::int64_t first, row_bytes;
+  };
+  for (const auto& [from, to] : {std::pair{Layout{1, 788}, Layout{0, 788}},
+                                 {Layout{0, 789}, Layout{0, 788}},
+                                 {Layout{0, 788}, Layout{2, 788}},
+                                 {Layout{3, 801}, Layout{1, 791}},
+                                 {Layout{0, 792}, Layout{4, 796}}}) {
+    const auto in_memory = [&](const Layout& layout) {
+      return std::vector<std::byte>(static_cast<std::size_t>(layout.first + layout.row_bytes * image.height * kImages), std::byte{0xA5});
+    };
+    std::vector<std::byte> source = in_memory(from), result = in_memory(to);
+    for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 2654435761U >> 13);
+    for (const double radius : {4.0, 60.0}) {  // with first windows from pixels, and from sums of blocks
+      BlurSpec spec;
+      spec.kernel = Box::of_radius(9.0, radius);
+      spec.border.mode = {BorderMode::mirror, BorderMode::constant};
+      PlanOptions options;
+      options.algorithm = *parse_algorithm("box.any");
+      const Executable blur = gpu.prepare(*make_plan(spec, image, image, gpu.info(), options)).value();
+      ASSERT_EQ(blur.plan().passes.back().kernel, "box_segments");
+      std::vector<std::byte> memory(static_cast<std::size_t>(cuda::scratch_needs(blur, kImages)->size) + 256);
+      auto* const scratch = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 255) / 256 * 256);
+      const Status done = cuda::enqueue(blur, {source.data() + from.first, from.row_bytes}, {result.data() + to.first, to.row_bytes},
+                                        kImages, {scratch, static_cast<std::int64_t>(memory.size()) - 256}, nullptr);
+      ASSERT_TRUE(done) << done.error().message;
+
+      const Executable expected = processor.prepare(*make_plan(spec, image, image, processor.info(), options)).value();
+      Workspace workspace = expected.make_workspace().value();
+      std::vector<std::byte> whole(static_cast<std::size_t>(image.payload_bytes()));
+      for (std::int64_t n = 0; n < kImages; ++n) {
+        const auto* const pixels = source.data() + from.first + n * from.row_bytes * image.height;
+        ASSERT_TRUE(expected.run(ConstImageView{image, pixels, from.row_bytes}, ImageView{image, whole.data(), image.row_payload_bytes()},
+                                 workspace));
+        for (std::int32_t y = 0; y < image.height; ++y) {
+          const auto* const row = result.data() + to.first + (n * image.height + y) * to.row_bytes;
+          EXPECT_TRUE(std::equal(row, row + image.row_payload_bytes(), whole.data() + y * image.row_payload_bytes()))
+              << radius << " from " << from.first << " to " << to.first << ", image " << n << " row " << y;
+        }
+      }
+    }
   }
 }
 

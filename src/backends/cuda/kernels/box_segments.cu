@@ -42,8 +42,20 @@ struct alignas(4 * kColumns) Loaded {
   unsigned at[kColumns];
 };
 
-/// The pixels of a thread in rows of the source. `kIsPlain`: all that the block reads is inside the image, and pixels are loaded together.
-template <int kColumns, bool kIsPlain>
+/// How a block of threads reads and writes pixels: together, where all that it reads is inside the image; as words; or by bytes, where
+/// images or rows begin at no multiples of a pixel.
+enum class Access : std::uint8_t { together, words, bytes };
+
+__device__ inline unsigned load_by_bytes(const char* pixel) {
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(pixel);
+  return bytes[0] | unsigned{bytes[1]} << 8 | unsigned{bytes[2]} << 16 | unsigned{bytes[3]} << 24;
+}
+__device__ inline void store_by_bytes(char* to, unsigned pixel) {
+  for (int c = 0; c < 4; ++c) reinterpret_cast<unsigned char*>(to)[c] = static_cast<unsigned char>(pixel >> 8 * c);
+}
+
+/// The pixels of a thread in rows of the source.
+template <int kColumns, Access kAccess>
 class Columns {
  public:
   __device__ Columns(const BoxAny& a, const char* data, std::int32_t first, bool are_aligned) {
@@ -62,14 +74,14 @@ class Columns {
   /// Of kRows rows, which lie so many bytes from the first of the image.
   template <int kRows>
   __device__ void load(const std::int64_t* places, Loaded<kColumns> (&v)[kRows]) const {
-    if (kIsPlain || is_inside_) {
+    if (kIsPlain || (kAccess == Access::words && is_inside_)) {
 #pragma unroll
       for (int n = 0; n < kRows; ++n) v[n] = *reinterpret_cast<const Loaded<kColumns>*>(data_ + places[n]);
     } else {
 #pragma unroll
       for (int n = 0; n < kRows; ++n) {
 #pragma unroll
-        for (int p = 0; p < kColumns; ++p) v[n].at[p] = reinterpret_cast<const unsigned*>(data_ + places[n])[max(at_[p], 0)];
+        for (int p = 0; p < kColumns; ++p) v[n].at[p] = load_one(data_ + places[n] + 4 * std::int64_t{max(at_[p], 0)});
       }
     }
   }
@@ -83,6 +95,12 @@ class Columns {
   }
 
  private:
+  static constexpr bool kIsPlain = kAccess == Access::together;
+
+  static __device__ unsigned load_one(const char* pixel) {
+    return kAccess == Access::bytes ? load_by_bytes(pixel) : *reinterpret_cast<const unsigned*>(pixel);
+  }
+
   const char* data_;
   int at_[kIsPlain ? 1 : kColumns];
   unsigned outside_;
@@ -108,8 +126,8 @@ __device__ inline unsigned mean_of(const BoxAny& a, const int (&sums)[4]) {
 }
 
 /// Sums of rows from `first` to before `last`: of whole pixels, and of components 1 and 3.
-template <int kColumns, bool kIsPlain, class IsOutside>
-__device__ inline void sum_rows(const Columns<kColumns, kIsPlain>& columns, const std::int64_t* places, std::int32_t first,
+template <int kColumns, Access kAccess, class IsOutside>
+__device__ inline void sum_rows(const Columns<kColumns, kAccess>& columns, const std::int64_t* places, std::int32_t first,
                                 std::int32_t last, bool settles, const IsOutside& is_outside, unsigned (&words)[kColumns],
                                 unsigned (&odd)[kColumns]) {
   for (std::int32_t y = first; y < last; y += kSeedRows) {
@@ -171,7 +189,7 @@ __device__ inline void first_of_warp(int whole, int (&total)[4], const Complete&
   }
 }
 
-template <int kForm, bool kByFloats, bool kIsPlain>
+template <int kForm, bool kByFloats, Access kAccess>
 __device__ void make_strip(const BoxSlide& a, const BlockPlace& block, bool are_aligned, const std::int64_t* places) {
   constexpr BoxSegments kShape = kBoxSegments[kForm];
   constexpr int kColumns = kShape.columns, kStepRows = kShape.step_rows;
@@ -188,12 +206,12 @@ __device__ void make_strip(const BoxSlide& a, const BlockPlace& block, bool are_
   const std::int32_t rows = min(a.rows, a.destination.height - y0);
   const std::int32_t made = min(a.made, a.destination.width - x0);
   const std::int32_t lead = a.first_x - floor_of(a.first_x, kColumns) * kColumns;  // columns before the first that a window needs
-  const Columns<kColumns, kIsPlain> columns(a, row_of(a.source, block.image, 0), x0 + a.first_x - lead + thread * kColumns, are_aligned);
+  const Columns<kColumns, kAccess> columns(a, row_of(a.source, block.image, 0), x0 + a.first_x - lead + thread * kColumns, are_aligned);
   const auto is_outside = [&](std::int32_t i) {
     const std::int32_t row = y0 + a.first_y - 1 + i;
     return a.outside.mode_y == kConstant && (row < 0 || row >= a.source.height);
   };
-  const bool settles = !kIsPlain && (a.outside.mode_x == kConstant || a.outside.mode_y == kConstant);
+  const bool settles = kAccess != Access::together && (a.outside.mode_x == kConstant || a.outside.mode_y == kConstant);
 
   // The window of the row before the chunk, from block sums or its pixels.
   unsigned words[kColumns] = {}, odd[kColumns] = {};
@@ -291,7 +309,10 @@ __device__ void make_strip(const BoxSlide& a, const BlockPlace& block, bool are_
         const int n = i * kSegments + segment;
         const uint2 pair = row[n / kPairs * (kPairs + 1) + n % kPairs];
         auto* const to = reinterpret_cast<unsigned*>(out) + 2 * n;
-        if (stores_pairs && 2 * n + 1 < made) {
+        if constexpr (kAccess == Access::bytes) {
+          if (2 * n < made) store_by_bytes(out + 8 * n, pair.x);
+          if (2 * n + 1 < made) store_by_bytes(out + 8 * n + 4, pair.y);
+        } else if (stores_pairs && 2 * n + 1 < made) {
           *reinterpret_cast<uint2*>(to) = pair;
         } else {
           if (2 * n < made) to[0] = pair.x;
@@ -322,10 +343,17 @@ __device__ inline bool is_plain(const BoxAny& a, bool are_aligned, std::int32_t 
   return are_aligned && are_columns_inside && are_rows_inside;
 }
 
+/// Whether rows of all images begin at multiples of so many pixels.
 template <int kColumns>
-__device__ inline bool are_columns_aligned(const Pixels& source) {
-  const std::uint64_t bits = source.data | static_cast<std::uint64_t>(source.row_bytes) | static_cast<std::uint64_t>(source.image_bytes);
+__device__ inline bool are_columns_aligned(const Pixels& images) {
+  const std::uint64_t bits = images.data | static_cast<std::uint64_t>(images.row_bytes) | static_cast<std::uint64_t>(images.image_bytes);
   return bits % sizeof(Loaded<kColumns>) == 0;
+}
+
+/// Rare, so it is code of its own, which leaves the registers of the others alone.
+template <int kForm, bool kByFloats>
+__device__ __noinline__ void make_strip_by_bytes(const BoxSlide& a, BlockPlace block, const std::int64_t* places) {
+  make_strip<kForm, kByFloats, Access::bytes>(a, block, false, places);
 }
 
 template <int kForm, bool kByFloats>
@@ -339,24 +367,26 @@ __device__ void box_segments(const BoxSlide& a) {
   const std::int64_t* const places = find_rows(a, first_row, source_rows, memory + kShape.places_at() / 16);
   const bool are_aligned = are_columns_aligned<kColumns>(a.source);
   const std::int32_t first = block.across * a.made + floor_of(a.first_x, kColumns) * kColumns;
-  if (is_plain(a, are_aligned, first, kShape.reach(), first_row, source_rows)) {
-    make_strip<kForm, kByFloats, true>(a, block, are_aligned, places);
+  if (!are_columns_aligned<1>(a.source) || !are_columns_aligned<1>(a.destination)) {
+    make_strip_by_bytes<kForm, kByFloats>(a, block, places);
+  } else if (is_plain(a, are_aligned, first, kShape.reach(), first_row, source_rows)) {
+    make_strip<kForm, kByFloats, Access::together>(a, block, are_aligned, places);
   } else {
-    make_strip<kForm, kByFloats, false>(a, block, are_aligned, places);
+    make_strip<kForm, kByFloats, Access::words>(a, block, are_aligned, places);
   }
 }
 
 /// Sums of columns of a block of rows, and of its first a.window_y rows.
-template <bool kIsPlain>
+template <Access kAccess>
 __device__ void sum_block(const BoxAny& a, const BlockPlace& block, bool are_aligned, const std::int64_t* places) {
   constexpr int kColumns = kBoxBlockColumns;
   const std::int32_t column = (block.across * kBoxBlockThreads + static_cast<std::int32_t>(threadIdx.x)) * kColumns;
-  const Columns<kColumns, kIsPlain> columns(a, row_of(a.source, block.image, 0), a.first_x + column, are_aligned);
+  const Columns<kColumns, kAccess> columns(a, row_of(a.source, block.image, 0), a.first_x + column, are_aligned);
   const auto is_outside = [&](std::int32_t i) {
     const std::int32_t row = block.down * a.rows + a.first_y + i;
     return a.outside.mode_y == kConstant && (row < 0 || row >= a.source.height);
   };
-  const bool settles = !kIsPlain && (a.outside.mode_x == kConstant || a.outside.mode_y == kConstant);
+  const bool settles = kAccess != Access::together && (a.outside.mode_x == kConstant || a.outside.mode_y == kConstant);
   unsigned words[kColumns] = {}, odd[kColumns] = {};
   const auto store = [&](int kind) {
     if (column >= a.destination.width) return;
@@ -370,6 +400,10 @@ __device__ void sum_block(const BoxAny& a, const BlockPlace& block, bool are_ali
   store(0);
 }
 
+__device__ __noinline__ void sum_block_by_bytes(const BoxAny& a, BlockPlace block, const std::int64_t* places) {
+  sum_block<Access::bytes>(a, block, false, places);
+}
+
 __device__ inline void box_blocks(const BoxAny& a) {
   extern __shared__ int4 memory[];
   const BlockPlace block = block_place(a);
@@ -377,10 +411,12 @@ __device__ inline void box_blocks(const BoxAny& a) {
   const std::int64_t* const places = find_rows(a, first_row, a.rows + kSeedRows, memory);
   const bool are_aligned = are_columns_aligned<kBoxBlockColumns>(a.source) && a.first_x % kBoxBlockColumns == 0;
   constexpr std::int32_t kReach = kBoxBlockThreads * kBoxBlockColumns;
-  if (is_plain(a, are_aligned, a.first_x + block.across * kReach, kReach, first_row, a.rows)) {
-    sum_block<true>(a, block, are_aligned, places);
+  if (!are_columns_aligned<1>(a.source)) {
+    sum_block_by_bytes(a, block, places);
+  } else if (is_plain(a, are_aligned, a.first_x + block.across * kReach, kReach, first_row, a.rows)) {
+    sum_block<Access::together>(a, block, are_aligned, places);
   } else {
-    sum_block<false>(a, block, are_aligned, places);
+    sum_block<Access::words>(a, block, are_aligned, places);
   }
 }
 
