@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "support.h"
 
@@ -82,6 +85,42 @@ TEST(Invariance, ARegionIsACropOfTheWhole) {
         }
       }
     }
+  }
+}
+
+/// How often an image is halved decides how its sums round. What takes the least time differs with the region, and with the tiles of
+/// threads.
+TEST(Invariance, NeitherRegionsNorThreadsChangeLevels) {
+  struct Request {
+    ImageDesc image;
+    Gaussian gaussian;
+    std::string_view algorithm;
+  };
+  for (const auto& [image, gaussian, algorithm] :
+       {Request{{239, 322, PixelFormat::rgba8}, {{17.6088, 17.6088}, {{52, 52}}, {}}, "gauss.cut"},
+        {{606, 555, PixelFormat::rgba8}, {{22.8942, 22.8942}, {{68, 68}}, {}}, "gauss.cut"},
+        {{316, 604, PixelFormat::rgba8}, {{24.0731, 24.0731}, {}, {}}, "gauss.pyramid"},
+        {{573, 222, PixelFormat::rgb8}, {{41.7559, 41.7559}, {}, {}}, "gauss.pyramid"}}) {
+    const auto planned = [&](std::int32_t threads, std::optional<Rect> region) {
+      DeviceInfo device = cpu().info();
+      device.threads = threads;
+      BlurSpec spec = spec_of(gaussian);
+      spec.roi = region;
+      return make_plan(spec, image, destination_desc(spec, image, image.format), device, {AlgorithmChoice{std::string(algorithm), {}}})
+          .value();
+    };
+    const AlgorithmChoice whole = planned(1, {}).algorithm;
+    for (const std::int32_t threads : {1, 2, 15, 26, 62}) {
+      for (const std::optional<Rect> region : {std::optional<Rect>(), {{10, 10, 30, 20}}, {{200, 150, 3, 39}}, {{1, 100, 200, 1}}}) {
+        EXPECT_EQ(to_string(planned(threads, region).algorithm), to_string(whole)) << threads << " threads";
+      }
+    }
+    const Pixels src = Pixels::random(image);
+    const BlurSpec spec = spec_of(gaussian);
+    BlurSpec part = spec;
+    part.roi = Rect{10, 10, 30, 20};
+    const How how{image.format, {std::string(algorithm), {}}, 1};
+    EXPECT_EQ(blurred(part, src.view(), how), cropped(blurred(spec, src.view(), how), *part.roi)) << algorithm;
   }
 }
 

@@ -184,6 +184,22 @@ std::vector<int> candidates(const Problem& p, Axis axis) {
   return out.empty() ? std::vector<int>{1} : out;
 }
 
+/// Of the levels that each axis may have, those that take the least time within the error.
+Result<Proposal> propose_cheapest(const Problem& p) {
+  std::optional<Result<Proposal>> best;
+  for (const int levels_x : candidates(p, Axis::x)) {
+    for (const int levels_y : candidates(p, Axis::y)) {
+      Result<Proposal> other = propose_levels(p, {levels_x, levels_y});
+      const auto misses = [&](const Proposal& q) { return q.error > p.allowed_error; };
+      const bool is_better =
+          !best || !*best ||
+          (other && (misses(**best) ? other->error < (*best)->error : !misses(*other) && other->seconds < (*best)->seconds));
+      if (is_better) best = std::move(other);
+    }
+  }
+  return *std::move(best);
+}
+
 Result<Proposal> propose(const Problem& p) {
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
@@ -199,22 +215,14 @@ Result<Proposal> propose(const Problem& p) {
     const std::string obstacle = level_obstacle(on(gaussian->sigma, axis), candidates(p, axis).front());
     if (!obstacle.empty()) return refusal(obstacle);
   }
-  std::optional<Result<Proposal>> best;
-  for (const int levels_x : candidates(p, Axis::x)) {
-    for (const int levels_y : candidates(p, Axis::y)) {
-      Result<Proposal> other = propose_levels(p, {levels_x, levels_y});
-      const auto misses = [&](const Proposal& q) { return q.error > p.allowed_error; };
-      const bool is_better =
-          !best || !*best ||
-          (other && (misses(**best) ? other->error < (*best)->error : !misses(*other) && other->seconds < (*best)->seconds));
-      if (is_better) best = std::move(other);
-    }
-  }
+  Result<Proposal> out = with_levels_of_whole(p, propose_cheapest, [](const Problem& problem) {
+    return propose_levels(problem, {*kLevelsX.given(problem), *kLevelsY.given(problem)});
+  });
   // What is less than half a step off is never seen below the least pixel that it is made of.
-  if (*best && (*best)->error >= 0.5 / info(p.src.format).unit()) {
-    (*best)->only_on_request = "with half a step of error or more its negative weights may show";
+  if (out && out->error >= 0.5 / info(p.src.format).unit()) {
+    out->only_on_request = "with half a step of error or more its negative weights may show";
   }
-  return *std::move(best);
+  return out;
 }
 
 }  // namespace

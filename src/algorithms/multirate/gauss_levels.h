@@ -36,6 +36,36 @@ template <class Propose>
   return out;
 }
 
+/// The whole image on one thread. Which levels take the least time is asked of that: a region or threads must not change bits.
+class OfWholeImage {
+ public:
+  explicit OfWholeImage(const Problem& p)
+      : spec_(p.spec), device_(p.device), problem_{spec_, p.src, {}, device_, p.options, p.allowed_error, p.batch} {
+    spec_.roi.reset();
+    device_.threads = 1;
+    problem_.dst = destination_desc(spec_, p.src, p.dst.format);
+  }
+  OfWholeImage(const OfWholeImage&) = delete;
+  OfWholeImage& operator=(const OfWholeImage&) = delete;
+  [[nodiscard]] const Problem& problem() const { return problem_; }
+
+ private:
+  BlurSpec spec_;
+  DeviceInfo device_;
+  Problem problem_;
+};
+
+/// What propose(problem) makes of the problem with the options that find(problem) comes to for the whole image.
+template <class Find, class Propose>
+[[nodiscard]] Result<Proposal> with_levels_of_whole(const Problem& p, Find find, Propose propose) {
+  const OfWholeImage whole(p);
+  const Result<Proposal> found = find(whole.problem());
+  if (!found) return found.error();
+  Problem problem = p;
+  problem.options = found->options;
+  return propose(problem);
+}
+
 /// Pixels on either side that halving, taps of such a radius on the last level and doubling reach together.
 [[nodiscard]] constexpr std::int64_t reach_of_levels(int levels, std::int64_t radius) {
   const std::int64_t factor = std::int64_t{1} << levels;

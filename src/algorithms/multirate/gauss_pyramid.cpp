@@ -100,17 +100,12 @@ Result<Proposal> propose_levels(const Problem& p, int levels) {
   return with_halvings(p, [&](int halvings) { return propose_levels(p, levels, halvings); });
 }
 
-Result<Proposal> propose(const Problem& p) {
-  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
-  if (Status s = only_options(p, {kLevels}); !s) return s.error();
-  const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
-  if (!gaussian) return refusal("the kernel is no Gaussian");
-  if (Status s = check_16_bit_sums(p); !s) return s.error();
-  if (const std::optional<std::int32_t> levels = kLevels.given(p)) return propose_levels(p, *levels);
+Result<Proposal> propose_cheapest(const Problem& p) {
+  const auto& gaussian = std::get<Gaussian>(p.spec.kernel);
   Result<Proposal> best =
-      refusal("sigma " + number(std::min(gaussian->sigma.x, gaussian->sigma.y)) + " is not 1.25 to 16 pixels of any level");
+      refusal("sigma " + number(std::min(gaussian.sigma.x, gaussian.sigma.y)) + " is not 1.25 to 16 pixels of any level");
   for (int levels = 1; levels <= cpu::kMaxPyramidLevels; ++levels) {
-    const double span = std::min(gaussian->sigma.x, gaussian->sigma.y) / (1 << levels);
+    const double span = std::min(gaussian.sigma.x, gaussian.sigma.y) / (1 << levels);
     if (span > kDefaultSpan && levels < cpu::kMaxPyramidLevels) continue;
     Result<Proposal> other = propose_levels(p, levels);
     if (!other) continue;
@@ -119,6 +114,15 @@ Result<Proposal> propose(const Problem& p) {
     if (is_better) best = std::move(other);
   }
   return best;
+}
+
+Result<Proposal> propose(const Problem& p) {
+  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  if (Status s = only_options(p, {kLevels}); !s) return s.error();
+  if (!std::holds_alternative<Gaussian>(p.spec.kernel)) return refusal("the kernel is no Gaussian");
+  if (Status s = check_16_bit_sums(p); !s) return s.error();
+  if (const std::optional<std::int32_t> levels = kLevels.given(p)) return propose_levels(p, *levels);
+  return with_levels_of_whole(p, propose_cheapest, [](const Problem& problem) { return propose_levels(problem, *kLevels.given(problem)); });
 }
 
 }  // namespace
