@@ -2,7 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
 
+#include "cases/compare.h"
 #include "signs_support.h"
 #include "support.h"
 
@@ -38,6 +42,33 @@ TEST(Signs, OfCutGaussiansThatThePlannerChooses) {
 
 TEST(Signs, OfCutGaussians) {
   EXPECT_GT(expect_bytes_hold(cpu(), kCutSigmas, "gauss.cut"), 0);
+}
+
+/// Halved numbers and a window make a cut Gaussian of bytes. Where they miss it by half a step or more, some of their weights are negative:
+/// black or white must not become the other for that.
+TEST(Signs, CutGaussiansOfBytesKeepBlackAndWhite) {
+  const ImageDesc image{359, 51, PixelFormat::r8};
+  BlurSpec spec = spec_of(Gaussian{{34.015, 28.161}, {{59, 73}}, {}});
+  spec.border.mode.y = BorderMode::reflect;
+  spec.accuracy.max_error = 0.03;
+  for (const std::string_view algorithm : {"gauss.cut:levels_x=4,levels_y=3", "gauss.cut"}) {
+    const PlanOptions options{parse_algorithm(algorithm).value(), Overlap::none};
+    const Result<Plan> plan = make_plan(spec, image, image, cpu().info(), options);
+    if (!plan) continue;
+    const Executable blur = cpu().prepare(*plan).value();
+    Workspace workspace = blur.make_workspace().value();
+    for (std::int32_t half = 40; half < 84; half += 4) {  // of what is white, or black
+      for (const bool is_white : {false, true}) {
+        Pixels src(image), result(image);
+        for (std::int32_t y = 0; y < image.height; ++y) {
+          for (std::int32_t x = 0; x < image.width; ++x) src.set(x, y, 0, (std::abs(x - 140) <= half) == is_white ? 1.0 : 0.0);
+        }
+        ASSERT_TRUE(blur.run(std::as_const(src).view(), result.view(), workspace));
+        const auto judged = cases::compare_with_reference(spec, std::as_const(src).view(), std::as_const(result).view());
+        EXPECT_LE(judged->max_error, plan->predicted_error) << algorithm << " " << half << ": " << judged->worst;
+      }
+    }
+  }
 }
 
 }  // namespace

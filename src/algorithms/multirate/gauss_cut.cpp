@@ -168,8 +168,17 @@ Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels, int halvi
   return out;
 }
 
+/// Its negative weights are never seen where results are less than half a step off: sums of 16 bits neither fall below black nor exceed
+/// white by more, and rounded they are these. With more of an error they would wrap around.
 Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels) {
-  return with_halvings(p, [&](int halvings) { return propose_levels(p, levels, halvings); });
+  const double half_a_step = 0.5 / info(p.src.format).unit();
+  Problem exact = p;
+  exact.allowed_error = std::min(p.allowed_error, half_a_step);
+  Result<Proposal> out = with_halvings(exact, [&](int halvings) { return propose_levels(exact, levels, halvings); });
+  if (out && out->error >= half_a_step) {
+    return refusal("with an error of " + number(out->error, 2) + ", half a step or more, its negative weights would show");
+  }
+  return out;
 }
 
 /// Levels that an axis may have: the one given, or all that are worth a look.
@@ -215,14 +224,9 @@ Result<Proposal> propose(const Problem& p) {
     const std::string obstacle = level_obstacle(on(gaussian->sigma, axis), candidates(p, axis).front());
     if (!obstacle.empty()) return refusal(obstacle);
   }
-  Result<Proposal> out = with_levels_of_whole(p, propose_cheapest, [](const Problem& problem) {
+  return with_levels_of_whole(p, propose_cheapest, [](const Problem& problem) {
     return propose_levels(problem, {*kLevelsX.given(problem), *kLevelsY.given(problem)});
   });
-  // What is less than half a step off is never seen below the least pixel that it is made of.
-  if (out && out->error >= 0.5 / info(p.src.format).unit()) {
-    out->only_on_request = "with half a step of error or more its negative weights may show";
-  }
-  return out;
 }
 
 }  // namespace
