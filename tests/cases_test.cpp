@@ -119,6 +119,34 @@ TEST(CaseName, MistakesAreNamed) {
   EXPECT_NE(message("").find("\"\""), std::string::npos);
 }
 
+/// Of integers, every third source reaches both ends of what its format holds, in whole pixels and in single channels.
+TEST(Sources, OfEveryThirdSeedReachBothEnds) {
+  for (const FormatInfo& format : formats()) {
+    if (format.is_floating()) continue;
+    const double scale = format.is_unorm() ? 1.0 : 0x1p-31;
+    const double least = format.component_class == ComponentClass::sint ? -1.0 : 0.0;
+    const double largest = format.is_unorm() ? 1.0 : format.component_class == ComponentClass::sint ? 1.0 - 0x1p-31 : 2.0 - 0x1p-31;
+    int black = 0, white = 0, mixed = 0, other = 0;
+    for (std::uint64_t seed = 3; seed < 30; seed += 3) {
+      const test::Pixels source = test::Pixels::random({40, 30, format.format}, seed);
+      for (std::int32_t y = 0; y < 30; ++y) {
+        for (std::int32_t x = 0; x < 40; ++x) {
+          int of_pixel = 0;
+          for (int c = 0; c < format.channels; ++c) {
+            const double number = source.at(x, y, c) * scale;
+            if (number == largest) ++of_pixel;
+            if (number != largest && number != least) ++other;
+          }
+          ++(of_pixel == 0 ? black : of_pixel == format.channels ? white : mixed);
+        }
+      }
+    }
+    EXPECT_GT(std::min(black, white), 1000) << format.name;
+    EXPECT_EQ(mixed > 0, format.channels > 1) << format.name;
+    EXPECT_EQ(other, 0) << format.name;
+  }
+}
+
 TEST(CoveringArray, EveryPairOfALeadingAxisThatARowCanHoldOccurs) {
   const std::vector<std::size_t> sizes{7, 5, 3, 2, 4, 1};
   constexpr std::size_t kLeading = 2;

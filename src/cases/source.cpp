@@ -61,23 +61,6 @@ Rect random_area(Random& random, const ImageDesc& image) {
   return {x, y, random.between(1, std::min(image.width - x, kLongest)), random.between(1, std::min(image.height - y, kLongest))};
 }
 
-/// Areas of the least and the largest number: where these lie side by side sums come to the ends of their ranges, which noise never
-/// shows.
-void fill_areas(const ImageView& image, Random& random) {
-  const ImageDesc& desc = image.desc;
-  const auto bytes = static_cast<std::size_t>(desc.row_payload_bytes());
-  for (std::int32_t y = 0; y < desc.height; ++y) std::memset(image.row(y), 0, bytes);
-  constexpr int kAreas = 12;
-  for (int i = 0; i < kAreas; ++i) {
-    const std::int32_t x = random.between(0, desc.width - 1), y = random.between(0, desc.height - 1);
-    const Rect area{x, y, random.between(1, desc.width - x), random.between(1, desc.height - y)};
-    const std::int64_t pixel = info(desc.format).pixel_bytes();
-    for (std::int32_t row = area.y; row < area.y + area.height; ++row) {
-      std::memset(image.row(row) + area.x * pixel, i % 2 == 0 ? 0xFF : 0, static_cast<std::size_t>(area.width * pixel));
-    }
-  }
-}
-
 }  // namespace
 
 void store(const ImageView& image, std::int32_t x, std::int32_t y, int channel, double value) {
@@ -98,6 +81,43 @@ void store(const ImageView& image, std::int32_t x, std::int32_t y, int channel, 
   if (format.bits == 16) return put(data, encode_half(value));
   put(data, static_cast<float>(value));
 }
+
+namespace {
+
+/// The least and the largest number of a format of integers.
+struct Range {
+  double least, largest;
+};
+Range range_of(const FormatInfo& format) {
+  if (format.component_class == ComponentClass::sint) return {-0x1p31, 0x1p31 - 1.0};
+  return {0.0, format.component_class == ComponentClass::uint ? 0x1p32 - 1.0 : 1.0};
+}
+
+/// Areas of the least and the largest number: where these lie side by side sums come to the ends of their ranges, which noise never
+/// shows. Every third area is one of a channel by itself.
+void fill_areas(const ImageView& image, Random& random) {
+  const ImageDesc& desc = image.desc;
+  const int channels = info(desc.format).channels;
+  const Range range = range_of(info(desc.format));
+  const auto fill = [&](const Rect& area, int first, int last, double value) {
+    for (std::int32_t y = area.y; y < area.y + area.height; ++y) {
+      for (std::int32_t x = area.x; x < area.x + area.width; ++x) {
+        for (int c = first; c < last; ++c) store(image, x, y, c, value);
+      }
+    }
+  };
+  fill({0, 0, desc.width, desc.height}, 0, channels, range.least);
+  constexpr int kAreas = 12;
+  for (int i = 0; i < kAreas; ++i) {
+    const std::int32_t x = random.between(0, desc.width - 1), y = random.between(0, desc.height - 1);
+    const Rect area{x, y, random.between(1, desc.width - x), random.between(1, desc.height - y)};
+    const int channel = random.between(0, channels - 1);
+    const bool is_of_one = i % 3 == 2;
+    fill(area, is_of_one ? channel : 0, is_of_one ? channel + 1 : channels, i % 2 == 0 ? range.largest : range.least);
+  }
+}
+
+}  // namespace
 
 void fill_random(const ImageView& image, const BlurSpec& spec, std::uint64_t seed) {
   const FormatInfo& format = info(image.desc.format);
