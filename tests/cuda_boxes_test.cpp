@@ -11,6 +11,7 @@
 #include "mollify/cuda.h"
 #include "mollify/mollify.h"
 #include "stride_support.h"
+#include "windows_support.h"
 
 namespace mollify {
 namespace {
@@ -141,6 +142,17 @@ TEST(CudaBoxes, OfFourBytesMayBeginAtAnyByte) {
         }
       }
     }
+  }
+}
+
+/// Windows are planned by themselves, with the options of the whole.
+TEST(CudaBoxes, WindowsHaveTheBitsOfTheWhole) {
+  const Device device = Device::open("cuda").value();
+  cases::Random random(1);
+  for (const char* text : {"301x161/rgba8/box:radius=20/mirror", "301x261/rgba8/box:radius=9x60/wrap+constant",
+                           "301x161/rgb8/box:radius=20/clamp", "301x161/rgba32f/box:radius=20/reflect"}) {
+    const Case c = cases::parse_case("box.any/" + std::string(text)).value();
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(test::expect_same_bits(c, c.algorithm, device, random)) << text;
   }
 }
 

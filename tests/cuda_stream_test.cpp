@@ -28,7 +28,9 @@ INSTANTIATE_TEST_SUITE_P(Forms, CudaStreams,
                                          "gauss.decimate/103x511/rgba8/gaussian:sigma=9/reflect",
                                          "gauss.decimate/103x511/rgba16f/gaussian:sigma=9/wrap+clamp/roi=30x400+70+101",
                                          "box.any/201x597/r32f/box:radius=20x9/wrap+mirror",
-                                         "box.any/201x597/rgb8/box:radius=20x9/constant/stride=3@1x2@3"));
+                                         "box.any/201x597/rgb8/box:radius=20x9/constant/stride=3@1x2@3",
+                                         "box.any/201x397/rgba8/box:radius=20x9/wrap+mirror",
+                                         "box.any/201x597/rgba8/box:radius=20x60/constant/roi=150x500+13+17"));
 
 TEST(CudaStreamsAtRandom, OfBoxesAtRandomHaveTheBitsOfTheWhole) {
   expect_same_bits_in_strips("box.any", {Device::open("cuda").value()}, 8);

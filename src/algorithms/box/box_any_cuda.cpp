@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <string_view>
 
 #include "algorithms/box/box_any.h"
 #include "algorithms/common/occupancy.h"
@@ -21,6 +23,7 @@ namespace {
 using namespace gpu;
 
 constexpr double kRegisters = 128.0;  ///< of a thread
+constexpr std::string_view kSegments = "box_segments";
 
 /// What is summed up, and how.
 struct Form {
@@ -251,7 +254,9 @@ Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, cons
   const FormatInfo& format = info(p.src.format);
   if (!form.is_integer || format.bits != 8 || format.channels != 4) return refusal("segments are of four bytes a pixel");
   if (has_stride(p.spec)) return refusal("segments do not take a stride");
-  if (kBoxThreads.is_given(p)) return refusal("blocks of threads of segments have one size");
+  // The plan of a window is asked for with the options of the whole.
+  const bool is_of_segments = p.whole != nullptr && p.whole->passes.back().kernel == kSegments;
+  if (kBoxThreads.is_given(p) && !is_of_segments) return refusal("blocks of threads of segments have one size");
   if (box.y.whole() > cuda::kBoxSegmentsHigh) return refusal("sums of more rows do not fit into 16 bits");
   constexpr double kLeastMade = 0.7;  // of what a strip reads; a wider block of threads is faster below that
   const auto is_wide_enough = [&](const cuda::BoxSegments& shape) { return shape.made(box.x.whole()) >= kLeastMade * shape.reach(); };
@@ -272,7 +277,7 @@ Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, cons
   if (Status s = check_shared(p, shape->shared_bytes(rows, y.whole())); !s) return s.error();
   cuda::BoxSegmentsArguments arguments{
       .box = box_arguments(p, box, form, {0, 0}), .form = shape - std::begin(cuda::kBoxSegments), .first_block = {}};
-  Pass pass = make_pass("box_segments", {r.width, r.height}, {made, rows}, {shape->threads, 1}, std::nullopt);
+  Pass pass = make_pass(kSegments, {r.width, r.height}, {made, rows}, {shape->threads, 1}, std::nullopt);
   pass.origin = {r.x, r.y};
   pass.extent = *box_extents(p);
 
