@@ -85,11 +85,13 @@ Result<AxisPlan> plan_axis(const AxisGaussian& gaussian, int levels, int halving
   axis.level.l1_distance +=
       2.0 * (std::abs(height / kHeights - fit->window) * width + std::abs(axis.kernel.undershoot / kUndershoots - undershoot));
   std::optional<FixedWeights> fixed = rounded_to_fixed(axis.level.taps, halvings, axis.kernel.left_to_taps());
-  // They are held with the undershoot added, where white lies under all taps and black beyond them.
-  constexpr double kWhite = 255.0 * kUnitsOf16BitSums;
-  constexpr double kMost = 65535.0 - kUnitsOf16BitSums / 2.0;  // rounding may add half a step
-  if (!fixed || (axis.kernel.left_to_taps() + axis.kernel.undershoot / kUndershoots) * kWhite > kMost)
+  // They are held with the undershoot added, where white lies under all taps and black beyond them. What the taps read may be white and
+  // the error of the axis before, which is less than half a step.
+  constexpr double kMost = 65535.0;
+  constexpr double kWhite = (255.0 + 0.5) * kUnitsOf16BitSums;
+  if (!fixed || axis.kernel.left_to_taps() * kWhite + axis.kernel.undershoot + fixed->gained > kMost) {
     return refusal("its taps do not fit 16-bit sums");
+  }
   axis.fixed = std::move(*fixed);
   return axis;
 }
