@@ -57,6 +57,19 @@ TEST(CudaPlan, OnePassWhereSharedMemoryHoldsTheRows) {
   EXPECT_EQ(passes(2.0), 2U);
 }
 
+/// What counts components of a row in 32 bits leaves them to kernels that do not.
+TEST(CudaPlan, RowsOfTwoGibibytesTakeKernelsThatCountInMoreBits) {
+  for (const auto& [format, radius] : {std::pair{PixelFormat::rgba8, 2}, {PixelFormat::rgba8, 20}, {PixelFormat::rgba32f, 4}}) {
+    const std::int32_t pixel = info(format).pixel_bytes();
+    for (const std::int32_t width : {1 << 20, (1 << 30) / pixel * 2}) {
+      const ImageDesc desc{width, 2, format};
+      const Plan plan = make_plan(gaussian(radius), desc, desc, fake_cuda()).value();
+      EXPECT_EQ(plan.passes.back().kernel == "sep_columns" || plan.passes.back().kernel == "sep_rows", width > 1 << 20)
+          << info(format).name << " " << radius << ": " << plan.passes.back().kernel;
+    }
+  }
+}
+
 TEST(CudaPlan, FewTapsStayInRegisters) {
   const auto kernel = [](PixelFormat format, std::int32_t radius) {
     BlurSpec spec;

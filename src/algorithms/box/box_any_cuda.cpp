@@ -69,8 +69,7 @@ Result<Form> form_of(const Problem& p, const PerAxis<BoxAxis>& box) {
                    " pixels high");
   }
 
-  constexpr std::int64_t kLongestRow = std::int64_t{1} << 31;  // that the kernels count in 32 bits
-  if (p.src.row_payload_bytes() >= kLongestRow) return refusal("rows have at least 2^31 bytes");
+  if (Status s = check_rows(p); !s) return s.error();
   return out;
 }
 

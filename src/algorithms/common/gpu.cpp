@@ -163,6 +163,12 @@ Status check_shared(const Problem& p, std::int64_t bytes) {
                  std::to_string(p.device.gpu.shared_bytes));
 }
 
+Status check_rows(const Problem& p) {
+  constexpr std::int64_t kLongest = std::int64_t{1} << 31;
+  if (std::max(p.src.row_payload_bytes(), p.dst.row_payload_bytes()) < kLongest) return {};
+  return refusal("rows have at least 2^31 bytes");
+}
+
 Status check_taps(const PerAxis<AxisTaps>& taps, std::string_view whose) {
   const auto count = static_cast<std::int64_t>(taps.x.weights.size() + taps.y.weights.size());
   if (count <= kMostWeights) return {};

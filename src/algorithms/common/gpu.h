@@ -94,6 +94,8 @@ class GroupOption : public Option {
 [[nodiscard]] Result<Storage> buffer_or_image(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates = {});
 
 [[nodiscard]] Status check_shared(const Problem& p, std::int64_t bytes);
+/// For kernels that count what a row has in 32 bits.
+[[nodiscard]] Status check_rows(const Problem& p);
 /// The room that kernels have for weights: "weights[]" of taps.glsl and its like.
 inline constexpr std::int64_t kMostWeights = 4096;
 [[nodiscard]] Status check_taps(const PerAxis<AxisTaps>& taps, std::string_view whose = "the kernel");

@@ -201,6 +201,7 @@ Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
 }  // namespace
 
 Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
+  if (Status s = check_rows(p); !s) return s.error();
   const AxisPlan expanded_x = expanding(x), expanded_y = expanding(y);
   if (std::max(expanded_x.support(), expanded_y.support()) > cuda::kMostSupport) {
     return refusal("between pixels a pixel is made of one coarse sample more, so " + std::to_string(cuda::kMostSupport - 1) +

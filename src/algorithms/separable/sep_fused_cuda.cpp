@@ -25,6 +25,7 @@ std::int32_t count_of(const AxisTaps& taps) {
 Status fits_one_pass(const Problem& p, const SeparableTaps& s, bool wide) {
   if (wide) return refusal("one pass has sums of f32 only");
   if (has_stride(p.spec)) return refusal("one pass does not take a stride");
+  if (Status rows = check_rows(p); !rows) return rows;
   const int channels = info(p.src.format).channels;
   const std::int32_t nx = count_of(s.taps.x);
   const std::int32_t ny = count_of(s.taps.y);

@@ -38,7 +38,7 @@ Status check_pixels(const Problem& p) {
   // Boxes of integers are exact, and nothing reaches further than their window.
   if (std::holds_alternative<Box>(p.spec.kernel)) return refusal("tensor cores are for kernels that are no boxes");
   if (has_stride(p.spec)) return refusal("tensor cores make all pixels of a region");
-  return {};
+  return check_rows(p);
 }
 
 }  // namespace
