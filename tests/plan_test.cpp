@@ -53,7 +53,7 @@ struct Home {
     for (const KernelSpec& kernel :
          {KernelSpec(Box::of_radius(2, 2)), KernelSpec(Box::of_radius(1, 1)), KernelSpec(Gaussian{{20, 20}, {}, {}}),
           KernelSpec(Gaussian{{2, 2}, {}, {}}), KernelSpec(Gaussian{{3, 3}, {}, {}}), KernelSpec(Gaussian{{8, 8}, {}, {}}),
-          KernelSpec(Gaussian{{20, 20}, {{60, 60}}, {}}),
+          KernelSpec(Gaussian{{20, 20}, {{60, 60}}, {}}), KernelSpec(Gaussian{{40, 40}, {{128, 128}}, {}}),
           KernelSpec(Matrix{3, 3, {1, 2, 1, 2, 3, 2, 1, 2, 1}, {1, 1}, Normalization::unit_sum})}) {
       BlurSpec spec = spec_of(kernel);
       spec.accuracy.max_error = 0.5;
