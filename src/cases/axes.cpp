@@ -30,7 +30,7 @@ std::vector<KernelSpec> kernel_specs(bool few) {
   kernels.emplace_back(Gaussian{{3, 3}, {{9, 9}}, {}});
   kernels.emplace_back(Gaussian{{11, 1}, {{32, 3}}, {}});
   kernels.emplace_back(Gaussian{{12, 9}, {}, 4.0});
-  kernels.emplace_back(Gaussian{{30, 22}, {{90, 66}}, {}});
+  kernels.emplace_back(Gaussian{{40, 36}, {{128, 122}}, {}});
   for (const PerAxis<double> radius :
        {PerAxis<double>{2, 0}, {4, 4}, {15, 32}, {64, 50}, {100, 128}, {0.25, 3.75}, {300, 1}, {2100.5, 5000}}) {
     kernels.emplace_back(Box::of_radius(radius.x, radius.y));
