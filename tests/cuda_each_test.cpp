@@ -17,6 +17,8 @@ namespace mollify {
 namespace {
 
 constexpr ImageDesc kPlane{45, 38, PixelFormat::r32f};
+constexpr ImageDesc kPixels{45, 38, PixelFormat::rgba32f};  // the same with four channels
+constexpr ImageDesc kPairs{45, 38, PixelFormat::rg32f};     // and two, which have no kernels with sums in registers
 constexpr std::int32_t kPlanes = 2;
 
 /// A stream whose work becomes a graph, by functions of the driver that the library does not need itself.
@@ -56,23 +58,27 @@ class Capture {
 
 struct Each {
   Device device = Device::open("cuda").value();
+  ImageDesc desc;
   BlurSpec spec;
   std::vector<PerAxis<double>> sigmas;
   std::vector<float> source;
   std::vector<float> result;
   std::vector<std::byte> memory;
 
-  explicit Each(std::vector<PerAxis<double>> of_images) : sigmas(std::move(of_images)) {
+  explicit Each(std::vector<PerAxis<double>> of_images, ImageDesc of_plane = kPlane) : desc(of_plane), sigmas(std::move(of_images)) {
     spec.kernel = Gaussian{};
     spec.border.mode = {BorderMode::mirror, BorderMode::wrap};
     std::mt19937 random(std::random_device{}());
-    source.resize(sigmas.size() * kPlanes * 45 * 38);
+    source.resize(sigmas.size() * kPlanes * numbers());
     for (float& number : source) number = std::uniform_real_distribution<float>(-1.0F, 1.0F)(random);
     result.assign(source.size(), 7.0F);
   }
 
+  /// Of a plane.
+  [[nodiscard]] std::size_t numbers() const { return static_cast<std::size_t>(desc.payload_bytes()) / sizeof(float); }
+
   Result<cuda::WeightsOfEach> run(cuda::Stream stream = nullptr) {
-    const auto blur = cuda::GaussianOfEach::prepare(device, spec, kPlane, static_cast<std::int32_t>(sigmas.size()) * kPlanes);
+    const auto blur = cuda::GaussianOfEach::prepare(device, spec, desc, static_cast<std::int32_t>(sigmas.size()) * kPlanes);
     if (!blur) return blur.error();
     Result<cuda::WeightsOfEach> weights = blur->weights(sigmas, kPlanes);
     if (!weights) return weights;
@@ -89,8 +95,8 @@ struct Each {
     std::get<Gaussian>(own.kernel).sigma = sigmas[image];
     double worst = 0.0;
     for (std::int32_t plane = 0; plane < kPlanes; ++plane) {
-      const std::size_t first = (image * kPlanes + static_cast<std::size_t>(plane)) * 45 * 38;
-      const std::vector<double> exact = reference_blur(own, {kPlane, source.data() + first, kPlane.row_payload_bytes()}).value();
+      const std::size_t first = (image * kPlanes + static_cast<std::size_t>(plane)) * numbers();
+      const std::vector<double> exact = reference_blur(own, {desc, source.data() + first, desc.row_payload_bytes()}).value();
       for (std::size_t i = 0; i < exact.size(); ++i) worst = test::larger_error(worst, std::abs(exact[i] - double{result[first + i]}));
     }
     return worst;
@@ -98,14 +104,36 @@ struct Each {
 };
 
 TEST(CudaEach, EveryImageIsWithinItsOwnBound) {
-  Each each({{0.1, 0.1}, {2.0, 2.0}, {0.7, 1.3}, {5.5, 0.0}, {2.0, 2.0}, {3.1, 4.0}, {0.0, 0.0}});
-  const Result<cuda::WeightsOfEach> weights = each.run();
-  ASSERT_TRUE(weights.ok()) << weights.error().message;
-  EXPECT_TRUE(weights->left_out.empty());
-  EXPECT_LE(weights->groups.size(), 4U);
-  EXPECT_GE(weights->groups.size(), 2U);
-  for (std::size_t i = 0; i < each.sigmas.size(); ++i) EXPECT_LE(each.error(i), weights->predicted_error + 1e-7) << i;
-  EXPECT_LT(weights->predicted_error, 2.1e-5);
+  for (const ImageDesc& desc : {kPlane, kPixels, kPairs}) {
+    SCOPED_TRACE(std::string(info(desc.format).name));
+    Each each({{0.1, 0.1}, {2.0, 2.0}, {0.7, 1.3}, {5.5, 0.0}, {2.0, 2.0}, {3.1, 4.0}, {0.0, 0.0}, {0.9, 0.3}, {3.3, 1.0}}, desc);
+    const Result<cuda::WeightsOfEach> weights = each.run();
+    ASSERT_TRUE(weights.ok()) << weights.error().message;
+    EXPECT_TRUE(weights->left_out.empty());
+    EXPECT_LE(weights->groups.size(), 4U);
+    EXPECT_GE(weights->groups.size(), 2U);
+    for (std::size_t i = 0; i < each.sigmas.size(); ++i) EXPECT_LE(each.error(i), weights->predicted_error + 1e-7) << i;
+    EXPECT_LT(weights->predicted_error, 2.1e-5);
+  }
+}
+
+/// What is not finite acts as far as an image of its group may be blurred, and no further.
+TEST(CudaEach, InfinitiesStayNear) {
+  Each each({{0.5, 0.5}, {1.0, 1.0}});
+  constexpr std::int32_t kWidth = 45, kX = 20, kY = 17;
+  for (std::size_t i = 0; i < 2; ++i) each.source[i * kPlanes * each.numbers() + kY * kWidth + kX] = HUGE_VALF;
+  ASSERT_TRUE(each.run().ok());
+  for (std::size_t i = 0; i < 2; ++i) {
+    constexpr std::int32_t kReach[] = {4, 9};  // of the groups with up to 9 and 19 taps
+    for (std::int32_t y = 0; y < kPlane.height; ++y) {
+      for (std::int32_t x = 0; x < kWidth; ++x) {
+        const float v = each.result[i * kPlanes * each.numbers() + static_cast<std::size_t>(y * kWidth + x)];
+        const bool is_near = std::max(std::abs(x - kX), std::abs(y - kY)) <= kReach[i];
+        EXPECT_TRUE(is_near || std::isfinite(v)) << i << ": " << x << ", " << y;
+      }
+    }
+    EXPECT_FALSE(std::isfinite(each.result[i * kPlanes * each.numbers() + kY * kWidth + kX]));
+  }
 }
 
 TEST(CudaEach, WideOnesAreLeftOut) {

@@ -26,6 +26,7 @@ double bytes[30000];
 #include "backends/cuda/kernels/sep_matrix_planes.cu"
 #include "backends/cuda/kernels/sep_passes.cu"
 #include "backends/cuda/kernels/sep_scatter.cu"
+#include "backends/cuda/kernels/sep_scatter_each.cu"
 #include "backends/cuda/kernels/words.cu"
 
 namespace mollify::test {
@@ -74,6 +75,10 @@ const std::map<std::string, Kernel>& kernels() {
 #undef MOLLIFY_ADD
 #define MOLLIFY_ADD(channels, taps) by_name["sep_scatter_" #channels "_f32_" #taps] = kernel_of(sep_scatter_##channels##_f32_##taps);
     MOLLIFY_OF_SEP_SCATTER(MOLLIFY_ADD)
+#undef MOLLIFY_ADD
+#define MOLLIFY_ADD(channels, taps) \
+  by_name["sep_scatter_each_" #channels "_f32_" #taps] = kernel_of(sep_scatter_each_##channels##_f32_##taps);
+    MOLLIFY_OF_SEP_SCATTER_EACH(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
 #define MOLLIFY_ADD(name)                                                      \
   by_name["box_rows_" #name] = kernel_of(box_rows_##name);                     \

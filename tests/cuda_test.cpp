@@ -313,7 +313,7 @@ TEST(Cuda, TheDescribedDeviceHasTheKernelsOfTheBackend) {
 
 TEST(Cuda, KernelsAreInTheLibrary) {
   for (const std::string_view id : {"box_any", "box_segments", "box_wide", "gauss_decimate", "nxn_direct", "sep_fused", "sep_matrix",
-                                    "sep_matrix_planes", "sep_passes", "sep_registers", "sep_scatter"}) {
+                                    "sep_matrix_planes", "sep_passes", "sep_registers", "sep_scatter", "sep_scatter_each"}) {
     const auto image = std::ranges::find(cuda::module_images(), id, &cuda::ModuleImage::id);
     ASSERT_NE(image, cuda::module_images().end()) << id;
     constexpr std::uint32_t kFatBinary = 0xBA55ED50U;  // that all of them begin with

@@ -75,7 +75,8 @@ struct WeightsOfEach {
   std::vector<std::byte> tables{};  ///< What is copied to the device: records, and then weights.
 };
 
-/// Gaussians of a batch of images of one shape that each have a sigma of their own, as augmentation draws them.
+/// Gaussians of a batch of images of one shape that each have a sigma of their own, as augmentation draws them. In images of f32, a number
+/// that is not finite acts as far as the taps of the image's group reach: up to 16 pixels where its own taps reach less.
 ///
 ///   GaussianOfEach blur = GaussianOfEach::prepare(device, spec, desc, images)            once
 ///   WeightsOfEach weights = blur.weights(sigmas)                                         for each batch; no work of the device

@@ -7,28 +7,50 @@
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/common/separable.h"
+#include "algorithms/separable/sep_fused.h"
 #include "backends/cuda/engine.h"
 #include "backends/cuda/executor.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
+#include "backends/cuda/kernels/sep_scatter_shape.h"
 #include "math/weights.h"
 #include "mollify/cuda.h"
 
 namespace mollify::cuda {
 namespace {
 
-/// Taps of each axis that the launches have room for. An image of more takes less time by algorithms that know its sigma.
-constexpr std::array<std::int32_t, 4> kForms = {17, 33, 49, 65};
+constexpr std::size_t kMostForms = 4;
 
-std::int32_t count_of(const AxisTaps& taps) {
-  return static_cast<std::int32_t>(taps.weights.size());
+/// Taps of each axis that a launch has room for. An image of more takes less time by algorithms that know its sigma.
+struct Form {
+  std::int32_t taps = 0;
+  /// Whether sums are in registers: then weights are as many for all images, those of fewer taps with zeros around them.
+  bool is_scatter = false;
+};
+
+std::vector<Form> forms_of(const Problem& p) {
+  const FormatInfo& format = info(p.src.format);
+  const bool is_only_blurred = p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
+  const auto fits = [&](std::int64_t bytes) { return bytes <= p.device.gpu.shared_bytes; };
+  std::vector<Form> forms;
+  std::vector<std::int32_t> of_any = {17, 33, 49, 65};
+  if (is_only_blurred && format.is_floating() && format.bits == 32 && (format.channels == 1 || format.channels == 4)) {
+    of_any = {65};
+    for (const std::int32_t taps : kSepScatterEachSizes) {
+      const SepScatterShape shape(format.channels, taps, sep_scatter_threads(taps));
+      if (fits(shape.shared_bytes() + sep_scatter_weights_bytes(taps))) forms.push_back({taps, true});
+    }
+  }
+  for (const std::int32_t taps : of_any) {
+    // Strips that begin three pixels behind a multiple of four take the most memory.
+    if (fits(SepFusedShape(format.channels, sep_fused_columns(format.channels), taps, taps, -1).shared_bytes())) forms.push_back({taps});
+  }
+  return forms;
 }
 
-/// The plan of one launch, with weights that stand for those to come.
-Plan plan_of(const Problem& p, std::int32_t taps) {
+Pass fused_pass(const Problem& p, std::int32_t taps) {
   const std::int32_t columns = sep_fused_columns(info(p.src.format).channels);
   const std::int64_t across = (p.dst.width + columns - 1) / columns;
   const std::int32_t rows = gpu::rows_of_chunk(p, across, p.dst.height, kSepFusedAtOnce, kSepFusedRows, 2 * kSepFusedRows);
-  // Strips that begin three pixels behind a multiple of four take the most memory.
   const AxisTaps any{std::vector<double>(static_cast<std::size_t>(taps), 1.0 / taps), 1};
   Pass pass;
   pass.kernel = "sep_fused";
@@ -36,13 +58,38 @@ Plan plan_of(const Problem& p, std::int32_t taps) {
   pass.tile = {columns, rows};
   pass.group = {kSepFusedThreads, 1};
   pass.taps = {any, any};
+  return pass;
+}
+
+/// The plan of one launch, with weights that stand for those to come.
+Plan plan_of(const Problem& p, const Form& form) {
   Plan plan;
   plan.spec = p.spec;
   plan.device = p.device;
   plan.src = p.src;
   plan.dst = p.dst;
-  plan.passes = {std::move(pass)};
+  plan.passes = {form.is_scatter ? scatter_pass(p, form.taps) : fused_pass(p, form.taps)};
   return plan;
+}
+
+/// Pixels on either side that the taps read at most.
+std::int32_t radius_of(const AxisTaps& taps) {
+  return std::max(taps.anchor, static_cast<std::int32_t>(taps.weights.size()) - 1 - taps.anchor);
+}
+
+/// Adds the weights of an image as its form reads them.
+TapsOfImage add_weights(const PerAxis<AxisTaps>& taps, const Form& form, std::vector<float>& numbers) {
+  TapsOfImage record;
+  record.taps = numbers.size() * sizeof(float);
+  for (const AxisTaps* axis : {&taps.x, &taps.y}) {
+    const std::vector<float> some = form.is_scatter ? in_the_middle(*axis, form.taps) : rounded<float>(axis->weights);
+    numbers.insert(numbers.end(), some.begin(), some.end());
+  }
+  record.taps_x = static_cast<std::int32_t>(taps.x.weights.size());
+  record.taps_y = static_cast<std::int32_t>(taps.y.weights.size());
+  record.first_x = -taps.x.anchor;
+  record.first_y = -taps.y.anchor;
+  return record;
 }
 
 template <class T>
@@ -58,11 +105,12 @@ struct GaussianOfEach::Impl {
   DeviceInfo device;
   BlurSpec spec;
   ImageDesc image;
-  LaunchesOfEach launches;  ///< forms: of kForms, as many as the device has room for
+  std::vector<Form> forms{};  ///< from few to many taps
+  LaunchesOfEach launches{};
 
-  [[nodiscard]] std::size_t forms() const { return launches.forms.size(); }
-  [[nodiscard]] std::size_t form_of(std::int32_t most_taps) const {
-    return static_cast<std::size_t>(std::ranges::lower_bound(kForms.begin(), kForms.begin() + forms(), most_taps) - kForms.begin());
+  [[nodiscard]] std::size_t form_of(const PerAxis<AxisTaps>& taps) const {
+    const std::int32_t needed = 2 * std::max(radius_of(taps.x), radius_of(taps.y)) + 1;
+    return static_cast<std::size_t>(std::ranges::lower_bound(forms, needed, {}, &Form::taps) - forms.begin());
   }
 };
 
@@ -85,14 +133,14 @@ Result<GaussianOfEach> GaussianOfEach::prepare(const Device& device, const BlurS
   const Result<Executable> executable = device.prepare(*plan);
   if (!executable) return executable.error();
   const std::shared_ptr<Context>& context = prepared_of(Access::impl(*executable))->context();
-  auto impl = std::make_shared<Impl>(Impl{device.info(), any, image, {}});
-  const Problem problem{impl->spec, image, image, impl->device, {}, plan->allowed_error, images};
-  const int channels = info(image.format).channels;
-  for (const std::int32_t taps : kForms) {
-    if (SepFusedShape(channels, sep_fused_columns(channels), taps, taps, -1).shared_bytes() > impl->device.gpu.shared_bytes) break;
-    Result<std::shared_ptr<const Prepared>> form = Prepared::create(plan_of(problem, taps), context);
-    if (!form) return form.error();
-    impl->launches.forms.push_back(std::move(*form));
+  auto impl = std::make_shared<Impl>(Impl{device.info(), any, image});
+  // Images fall into groups, which run one after the other.
+  const Problem problem{impl->spec, image, image, impl->device, {}, plan->allowed_error, std::max(images / 2, 1)};
+  impl->forms = forms_of(problem);
+  for (const Form& form : impl->forms) {
+    Result<std::shared_ptr<const Prepared>> launch = Prepared::create(plan_of(problem, form), context, Prepared::Weights::of_each);
+    if (!launch) return launch.error();
+    impl->launches.forms.push_back(std::move(*launch));
   }
   const Current current(*context);
   const Result<CUfunction> write_words = context->kernel("words", "words");
@@ -107,7 +155,7 @@ Result<WeightsOfEach> GaussianOfEach::weights(std::span<const PerAxis<double>> s
   if (planes < 1) return Error{ErrorCode::invalid_argument, "an image has one plane at least", {}};
   WeightsOfEach out;
   std::vector<float> numbers;
-  std::array<std::vector<TapsOfImage>, kForms.size()> records;
+  std::array<std::vector<TapsOfImage>, kMostForms> records;
   struct Known {
     TapsOfImage record;
     std::size_t form = 0;
@@ -124,19 +172,13 @@ Result<WeightsOfEach> GaussianOfEach::weights(std::span<const PerAxis<double>> s
       const Problem problem{spec, impl_->image, impl_->image, impl_->device, {}, allowed};
       const std::optional<SeparableTaps> taps = separable_taps(problem);
       const double error = taps->cut_error + rounding_error(problem, *taps, Accumulator::f32);
-      const std::int32_t x = count_of(taps->taps.x);
-      const std::int32_t y = count_of(taps->taps.y);
-      one.form = error <= allowed ? impl_->form_of(std::max(x, y)) : impl_->forms();
-      if (one.form < impl_->forms()) {
+      one.form = error <= allowed ? impl_->form_of(taps->taps) : impl_->forms.size();
+      if (one.form < impl_->forms.size()) {
         out.predicted_error = std::max(out.predicted_error, error);
-        one.record = {numbers.size() * sizeof(float), x, y, -taps->taps.x.anchor, -taps->taps.y.anchor};
-        for (const AxisTaps* axis : {&taps->taps.x, &taps->taps.y}) {
-          const std::vector<float> some = rounded<float>(axis->weights);
-          numbers.insert(numbers.end(), some.begin(), some.end());
-        }
+        one.record = add_weights(taps->taps, impl_->forms[one.form], numbers);
       }
     }
-    if (one.form >= impl_->forms()) {
+    if (one.form >= impl_->forms.size()) {
       out.left_out.push_back(static_cast<std::int32_t>(i));
       continue;
     }

@@ -259,6 +259,12 @@ std::vector<T> rounded(const std::vector<double>& weights) {
   return out;
 }
 
+std::vector<float> in_the_middle(const AxisTaps& taps, std::int32_t count) {
+  std::vector<float> out(static_cast<std::size_t>(count));
+  std::ranges::transform(taps.weights, out.begin() + (count / 2 - taps.anchor), [](double w) { return static_cast<float>(w); });
+  return out;
+}
+
 namespace {
 
 /// From a half to the next larger or smaller one: their bits are numbered by magnitude.

@@ -58,6 +58,9 @@ struct AxisWeights {
 template <class T>
 [[nodiscard]] std::vector<T> rounded(const std::vector<double>& weights);
 
+/// Weights as f32, the anchor's in the middle of so many, with zeros around them. There are an odd number, enough for either side.
+[[nodiscard]] std::vector<float> in_the_middle(const AxisTaps& taps, std::int32_t count);
+
 /// Weights that f16 holds exactly, to be multiplied by `scale`: the nearest ones, but for a few that keep the sum.
 struct HalfWeights {
   std::vector<double> weights;

@@ -89,27 +89,18 @@ std::int32_t taps_of_scatter(const Problem& p, const SeparableTaps& s) {
 
 void add_scatter(const Problem& p, SeparableTaps s, std::int32_t taps, Proposal& out) {
   const Rect r = region(p);
-  const int channels = info(p.src.format).channels;
-  const std::int32_t own = cuda::sep_scatter_own(taps);
-  const std::int32_t most = cuda::sep_scatter_threads(taps);
-  const std::int32_t threads = std::min(((p.dst.width * channels + own - 1) / own + 31) / 32 * 32, most);
-  const std::int32_t columns = threads * own / channels;
-  const std::int32_t across = (p.dst.width + columns - 1) / columns;
-  constexpr std::int32_t kStep = cuda::kSepScatterRows;
-  const double at_once = static_cast<double>(cuda::sep_scatter_at_once(taps)) * most / threads;
-  const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, at_once, kStep, 2 * kStep);
-  Pass pass =
-      make_pass("sep_scatter", cuda::ScatterArguments{taps}, {p.dst.width, p.dst.height}, {columns, rows}, {threads, 1}, Storage::buffer);
-  const double reads_y = (rows + taps - 1.0) / rows;
-  const double reads = reads_y * (columns + taps - 1.0) / columns;
+  Pass pass = scatter_pass(p, taps);
+  const double reads_y = (pass.tile.y + taps - 1.0) / pass.tile.y;
+  const double reads = reads_y * (pass.tile.x + taps - 1.0) / pass.tile.x;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  out.seconds = seconds(p.device, p.src.format,
-                        {.pixels = pixels,
-                         .loads = reads,
-                         .shared_loads = reads * taps / 8.0,
-                         .operations = 2.0 * reads_y * taps,
-                         .barriers = reads / kStep,
-                         .bytes = pixels * (info(p.src.format).pixel_bytes() * reads + info(p.dst.format).pixel_bytes())});
+  const double slowness = info(p.src.format).channels == 1 ? 0.52 : 1.1;  // measured time divided by what seconds() says
+  out.seconds = slowness * seconds(p.device, p.src.format,
+                                   {.pixels = pixels,
+                                    .loads = reads,
+                                    .shared_loads = reads * taps / 8.0,
+                                    .operations = 2.0 * reads_y * taps,
+                                    .barriers = reads / cuda::kSepScatterRows,
+                                    .bytes = pixels * (info(p.src.format).pixel_bytes() * reads + info(p.dst.format).pixel_bytes())});
   out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
   // Zeros around the weights are no zeros beside what is not finite.
   const Reach reach{taps / 2, taps / 2};
@@ -185,6 +176,20 @@ void add_two_passes(const Problem& p, SeparableTaps s, bool wide, Proposal& out)
 }
 
 }  // namespace
+
+Pass scatter_pass(const Problem& p, std::int32_t taps) {
+  const int channels = info(p.src.format).channels;
+  const std::int32_t own = cuda::sep_scatter_own(taps);
+  const std::int32_t most = cuda::sep_scatter_threads(taps);
+  const std::int32_t threads = std::min(((p.dst.width * channels + own - 1) / own + 31) / 32 * 32, most);
+  const std::int32_t columns = threads * own / channels;
+  const std::int32_t across = (p.dst.width + columns - 1) / columns;
+  constexpr std::int32_t kStep = cuda::kSepScatterRows;
+  const double at_once = static_cast<double>(cuda::sep_scatter_at_once(taps)) * most / threads;
+  const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, at_once, kStep, 2 * kStep);
+  return make_pass("sep_scatter", cuda::ScatterArguments{taps}, {p.dst.width, p.dst.height}, {columns, rows}, {threads, 1},
+                   Storage::buffer);
+}
 
 Result<Proposal> propose_sep_fused_cuda(const Problem& p) {
   if (Status s = only_options(p, {kFusedAccumulator, kFusedPasses, kFusedMath}); !s) return s.error();

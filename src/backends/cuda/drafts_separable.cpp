@@ -1,4 +1,6 @@
 // Kernels that sum taps: of both axes at once, of one, or of a matrix.
+#include <algorithm>
+
 #include "backends/cuda/drafts.h"
 #include "backends/cuda/kernels/nxn_direct_shape.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
@@ -43,31 +45,42 @@ Draft sep_registers(const Plan& plan, const Pass& pass, const NoArguments& given
   return draft;
 }
 
+namespace {
+
+/// What kernels with sums in registers have in common.
+template <class Scatter>
+Draft scatter_draft(const Plan& plan, const Pass& pass, const ScatterArguments& given, std::string_view kernel, Scatter a,
+                    std::int32_t weights_bytes) {
+  a.rows = pass.tile.y;
+  a.blocks_across = ceil_div(a.destination.width, pass.tile.x);
+  a.blocks_down = ceil_div(a.destination.height, a.rows);
+  const SepScatterShape shape(info(plan.src.format).channels, given.taps, pass.group.x);
+  return {std::string(kernel),
+          name_of(kernel, plan, "_f32_" + std::to_string(given.taps)),
+          {nullptr,
+           a,
+           static_cast<std::uint32_t>(pass.group.x),
+           static_cast<std::uint32_t>(shape.shared_bytes() + weights_bytes),
+           pass.source,
+           pass.destination,
+           {}}};
+}
+
+}  // namespace
+
 /// Weights stand in the middle of those that the kernel has, and zeros around them.
 Draft sep_scatter(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables&) {
   SepScatter a{shared_of(plan, pass)};
   const std::int32_t taps = given.taps;
-  const auto put = [&](const AxisTaps& from, float* to) {
-    const std::int32_t before = taps / 2 - from.anchor;
-    for (std::size_t i = 0; i < from.weights.size(); ++i) to[static_cast<std::size_t>(before) + i] = static_cast<float>(from.weights[i]);
-  };
-  put(pass.taps.x, a.weights_x);
-  put(pass.taps.y, a.weights_y);
+  std::ranges::copy(in_the_middle(pass.taps.x, taps), a.weights_x);
+  std::ranges::copy(in_the_middle(pass.taps.y, taps), a.weights_y);
   a.first_x = pass.origin.x - taps / 2;
   a.first_y = pass.origin.y - taps / 2;
-  a.rows = pass.tile.y;
-  a.blocks_across = ceil_div(a.destination.width, pass.tile.x);
-  a.blocks_down = ceil_div(a.destination.height, a.rows);
-  const SepScatterShape shape(info(plan.src.format).channels, taps, pass.group.x);
-  return {"sep_scatter",
-          name_of("sep_scatter", plan, "_f32_" + std::to_string(taps)),
-          {nullptr,
-           a,
-           static_cast<std::uint32_t>(pass.group.x),
-           static_cast<std::uint32_t>(shape.shared_bytes()),
-           pass.source,
-           pass.destination,
-           {}}};
+  return scatter_draft(plan, pass, given, "sep_scatter", a, 0);
+}
+
+Draft sep_scatter_each(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables&) {
+  return scatter_draft(plan, pass, given, "sep_scatter_each", SepScatterEach{shared_of(plan, pass)}, sep_scatter_weights_bytes(given.taps));
 }
 
 Draft sep_matrix(const Plan& plan, const Pass& pass, const MatrixArguments& given, Tables& tables) {

@@ -155,7 +155,9 @@ Status enqueue_each(const LaunchesOfEach& launches, const WeightsOfEach& weights
     const std::shared_ptr<const Prepared>& form = launches.forms[group.form];
     const CUdeviceptr each = *memory + static_cast<CUdeviceptr>(group.first) * sizeof(TapsOfImage);
     if (Status s = form->enqueue_each(ends->from, ends->to, group.count, each, *memory, stream); !s) return s;
-    if (Status s = keep_for_graph(form, stream); !s) return s;
+    if (*captured) {
+      if (Status s = keep_for_graph(form, stream); !s) return s;
+    }
   }
   return {};
 }

@@ -91,20 +91,21 @@ std::vector<std::string> kernel_ids() {
   return ids;
 }
 
-Result<std::shared_ptr<const Prepared>> Prepared::create(const Plan& plan, std::shared_ptr<Context> context) {
+Result<std::shared_ptr<const Prepared>> Prepared::create(const Plan& plan, std::shared_ptr<Context> context, Weights weights) {
   std::shared_ptr<Prepared> prepared(new Prepared(plan, std::move(context)));
-  if (Status s = prepared->prepare(); !s) return s.error();
+  if (Status s = prepared->prepare(weights); !s) return s.error();
   return std::shared_ptr<const Prepared>(std::move(prepared));
 }
 
-Status Prepared::prepare() {
+Status Prepared::prepare(Weights weights) {
   const Current current(*context_);
   const Functions& cu = context_->cu();
   Tables tables;
   for (const Pass& pass : plan_.passes) {
     const auto row = std::ranges::find(kKernels, pass.kernel, &KernelRow::id);
     if (row == kKernels.end()) return Error{ErrorCode::unsupported, "the CUDA backend has no kernel " + pass.kernel, {}};
-    Result<Draft> draft = row->make(plan_, pass, tables);
+    const bool is_of_each = weights == Weights::of_each && pass.kernel == "sep_scatter";
+    Result<Draft> draft = is_of_each ? make<ScatterArguments, sep_scatter_each>(plan_, pass, tables) : row->make(plan_, pass, tables);
     if (!draft) return draft.error();
     const Result<CUfunction> function = context_->kernel(draft->module, draft->function);
     if (!function) return function.error();
@@ -170,17 +171,20 @@ Status Prepared::enqueue_each(const Place& source, const Place& destination, std
   const Current current(*context_);
   const Launch& launch = launches_.front();
   Arguments arguments = launch.arguments;
-  auto& fused = std::get<SepFused>(arguments);
-  set_place(fused.source, source, info(plan_.src.format));
-  set_place(fused.destination, destination, info(plan_.dst.format));
-  fused.taps = taps;
-  fused.each = each;
-  const std::int64_t at_once = std::max<std::int64_t>(kMostBlocks / (std::int64_t{fused.blocks_across} * fused.blocks_down), 1);
-  for (std::int64_t first = 0; first < images; first += at_once) {
-    if (Status s = start(launch, arguments, std::min(at_once, images - first), stream); !s) return s;
-    fused.each += static_cast<std::uint64_t>(at_once) * sizeof(TapsOfImage);
-  }
-  return {};
+  const auto start_all = [&](auto& own) -> Status {
+    set_place(own.source, source, info(plan_.src.format));
+    set_place(own.destination, destination, info(plan_.dst.format));
+    own.taps = taps;
+    own.each = each;
+    const std::int64_t at_once = std::max<std::int64_t>(kMostBlocks / (std::int64_t{own.blocks_across} * own.blocks_down), 1);
+    for (std::int64_t first = 0; first < images; first += at_once) {
+      if (Status s = start(launch, arguments, std::min(at_once, images - first), stream); !s) return s;
+      own.each += static_cast<std::uint64_t>(at_once) * sizeof(TapsOfImage);
+    }
+    return {};
+  };
+  if (auto* scatter = std::get_if<SepScatterEach>(&arguments)) return start_all(*scatter);
+  return start_all(std::get<SepFused>(arguments));
 }
 
 Status Prepared::start(const Launch& launch, Arguments& arguments, std::int64_t images, CUstream stream) const {

@@ -19,8 +19,8 @@ namespace mollify::cuda {
 
 inline constexpr std::int64_t kScratchAlignment = 256;  ///< of scratch memory, and of each intermediate image in it
 
-using Arguments =
-    std::variant<BoxAny, BoxPass, BoxSlide, GaussDecimate, GaussMatrix, GaussUpsample, NxnDirect, SepFused, SepMatrix, SepPass, SepScatter>;
+using Arguments = std::variant<BoxAny, BoxPass, BoxSlide, GaussDecimate, GaussMatrix, GaussUpsample, NxnDirect, SepFused, SepMatrix,
+                               SepPass, SepScatter, SepScatterEach>;
 
 /// One kernel of a plan.
 struct Launch {
@@ -43,7 +43,10 @@ struct Place {
 /// A plan whose kernels and tables are on the device.
 class Prepared {
  public:
-  [[nodiscard]] static Result<std::shared_ptr<const Prepared>> create(const Plan& plan, std::shared_ptr<Context> context);
+  /// `weights`: of the plan for all images, or of each image's own, for enqueue_each().
+  enum class Weights : std::uint8_t { of_plan, of_each };
+  [[nodiscard]] static Result<std::shared_ptr<const Prepared>> create(const Plan& plan, std::shared_ptr<Context> context,
+                                                                      Weights weights = Weights::of_plan);
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const std::shared_ptr<Context>& context() const { return context_; }
@@ -52,14 +55,14 @@ class Prepared {
   /// Launches all passes for so many images. It allocates nothing and waits for nothing. `scratch` has scratch_bytes(images).
   [[nodiscard]] Status enqueue(const Place& source, const Place& destination, std::int64_t images, CUdeviceptr scratch,
                                CUstream stream) const;
-  /// The same of a plan that is one pass of sep_fused, for so many images of those that lie there: records at `each`, a TapsOfImage for
-  /// each of them, say which, and how their weights lie at `taps`.
+  /// The same of a plan that is one pass of sep_fused or sep_scatter, for so many images of those that lie there: records at `each`, a
+  /// TapsOfImage for each of them, say which, and how their weights lie at `taps`.
   [[nodiscard]] Status enqueue_each(const Place& source, const Place& destination, std::int64_t images, CUdeviceptr each, CUdeviceptr taps,
                                     CUstream stream) const;
 
  private:
   Prepared(const Plan& plan, std::shared_ptr<Context> context) : plan_(plan), context_(std::move(context)) {}
-  [[nodiscard]] Status prepare();
+  [[nodiscard]] Status prepare(Weights weights);
   [[nodiscard]] Status start(const Launch& launch, Arguments& arguments, std::int64_t images, CUstream stream) const;
 
   Plan plan_;

@@ -80,6 +80,14 @@ struct SepScatter : Shared {
   float weights_y[kSepScatterTaps] = {};
 };
 
+/// The same with weights of each image's own, of whole images. Those of an image are as many as the kernel is compiled for, on either
+/// axis, and the middle one is of the pixel itself.
+struct SepScatterEach : Shared {
+  std::uint64_t taps = 0;  ///< address that places of weights are counted from
+  std::uint64_t each = 0;  ///< address of a TapsOfImage for each image that a launch makes
+  std::int32_t rows = 0;   ///< of a chunk of a strip
+};
+
 /// Both axes in one pass, on tensor cores. A warp makes a strip of columns; see sep_matrix.cu.
 struct SepMatrix : Shared {
   std::uint64_t taps_x = 0;  ///< address of a lane's numbers of matrices: see sep_matrix_shape.h
