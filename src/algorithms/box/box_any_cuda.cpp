@@ -291,8 +291,8 @@ Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, cons
         (floor_of(first, shape->columns) - begin + (strips - 1) * made + shape->reach() + kColumns - 1) / kColumns * kColumns;
     const std::int32_t chunks = (r.height + rows - 1) / rows;
     const std::int32_t blocks = chunks + (y.whole() + rows - 1) / rows;
-    Pass sums = make_pass("box_blocks", cuda::BoxBlocksArguments{y.whole() % rows}, {width, blocks * rows},
-                          {cuda::kBoxBlockThreads * kColumns, rows}, {cuda::kBoxBlockThreads, 1}, Storage::buffer);
+    Pass sums = make_pass("box_blocks", cuda::BoxBlocksArguments{y.whole() % rows}, {width, blocks * rows}, {cuda::kBoxBlockReach, rows},
+                          {cuda::kBoxBlockThreads, 1}, Storage::buffer);
     sums.origin = {begin, r.y - y.before - 1};
     sums.destination = intermediate(0);
     pass.auxiliary = intermediate(0);

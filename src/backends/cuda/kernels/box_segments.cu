@@ -125,16 +125,16 @@ __device__ inline unsigned mean_of(const BoxAny& a, const int (&sums)[4]) {
   return __byte_perm(__byte_perm(means[0], means[1], pair), __byte_perm(means[2], means[3], pair), 0x5410);
 }
 
-/// Sums of rows from `first` to before `last`: of whole pixels, and of components 1 and 3.
-template <int kColumns, Access kAccess, class IsOutside>
+/// Sums of rows from `first` to before `last`, so many of which are loaded together: of whole pixels, and of components 1 and 3.
+template <int kAtOnce, int kColumns, Access kAccess, class IsOutside>
 __device__ inline void sum_rows(const Columns<kColumns, kAccess>& columns, const std::int64_t* places, std::int32_t first,
                                 std::int32_t last, bool settles, const IsOutside& is_outside, unsigned (&words)[kColumns],
                                 unsigned (&odd)[kColumns]) {
-  for (std::int32_t y = first; y < last; y += kSeedRows) {
-    Loaded<kColumns> some[kSeedRows];
+  for (std::int32_t y = first; y < last; y += kAtOnce) {
+    Loaded<kColumns> some[kAtOnce];
     columns.load(places + y, some);
 #pragma unroll
-    for (int n = 0; n < kSeedRows; ++n) {
+    for (int n = 0; n < kAtOnce; ++n) {
       if (y + n >= last) break;
       if (settles) columns.settle(is_outside(y + n), some[n]);
 #pragma unroll
@@ -218,7 +218,7 @@ __device__ void make_strip(const BoxSlide& a, const BlockPlace& block, bool are_
   if (has_blocks(a)) {
     add_blocks(a, block, a.first_block + x0 + thread * kColumns, words, odd);
   } else {
-    sum_rows(columns, places, 0, a.window_y, settles, is_outside, words, odd);
+    sum_rows<kSeedRows>(columns, places, 0, a.window_y, settles, is_outside, words, odd);
   }
   // Where the sums of the thread's columns lie in a row: the first `lead` of a strip in the segment before the first.
   uint2* place[kColumns];
@@ -376,47 +376,62 @@ __device__ void box_segments(const BoxSlide& a) {
   }
 }
 
-/// Sums of columns of a block of rows, and of its first a.window_y rows.
+/// Sums of columns of a block of rows, and of its first a.window_y rows. The warps of a block of threads share out the rows.
 template <Access kAccess>
-__device__ void sum_block(const BoxAny& a, const BlockPlace& block, bool are_aligned, const std::int64_t* places) {
-  constexpr int kColumns = kBoxBlockColumns;
-  const std::int32_t column = (block.across * kBoxBlockThreads + static_cast<std::int32_t>(threadIdx.x)) * kColumns;
-  const Columns<kColumns, kAccess> columns(a, row_of(a.source, block.image, 0), a.first_x + column, are_aligned);
+__device__ void sum_block(const BoxAny& a, const BlockPlace& block, bool are_aligned, const std::int64_t* places, uint4* sums) {
+  constexpr int kColumns = kBoxBlockColumns, kWarps = kBoxBlockThreads / 32;
+  constexpr int kPairs = kBoxBlockReach / 2;  // of columns: the first threads add up one each
+  static_assert(kColumns == 4 && kPairs <= kBoxBlockThreads);
+  const auto thread = static_cast<std::int32_t>(threadIdx.x);
+  const std::int32_t lane = thread % 32, warp = thread / 32;
+  const std::int32_t first_column = block.across * kBoxBlockReach;
+  const Columns<kColumns, kAccess> columns(a, row_of(a.source, block.image, 0), a.first_x + first_column + lane * kColumns, are_aligned);
   const auto is_outside = [&](std::int32_t i) {
     const std::int32_t row = block.down * a.rows + a.first_y + i;
     return a.outside.mode_y == kConstant && (row < 0 || row >= a.source.height);
   };
   const bool settles = kAccess != Access::together && (a.outside.mode_x == kConstant || a.outside.mode_y == kConstant);
-  unsigned words[kColumns] = {}, odd[kColumns] = {};
-  const auto store = [&](int kind) {
+  uint4 all{};
+  const auto add_rows = [&](std::int32_t first, std::int32_t last, int kind) {
+    const std::int32_t share = (last - first + kWarps - 1) / kWarps;
+    const std::int32_t begin = min(first + warp * share, last);
+    unsigned words[kColumns] = {}, odd[kColumns] = {};
+    sum_rows<kBoxBlockRows>(columns, places, begin, min(begin + share, last), settles, is_outside, words, odd);
+    __syncthreads();  // those of before have been read
+    sums[warp * kPairs + 2 * lane] = make_uint4(words[0], odd[0], words[1], odd[1]);
+    sums[warp * kPairs + 2 * lane + 1] = make_uint4(words[2], odd[2], words[3], odd[3]);
+    __syncthreads();
+    if (thread >= kPairs) return;
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) {
+      const uint4 v = sums[w * kPairs + thread];
+      all = make_uint4(all.x + v.x, all.y + v.y, all.z + v.z, all.w + v.w);
+    }
+    const std::int32_t column = first_column + 2 * thread;
     if (column >= a.destination.width) return;
-    auto* const to = reinterpret_cast<uint4*>(row_of(a.destination, block.image, 2 * block.down + kind) + 8 * std::int64_t{column});
-    to[0] = make_uint4(words[0], odd[0], words[1], odd[1]);
-    to[1] = make_uint4(words[2], odd[2], words[3], odd[3]);
+    *reinterpret_cast<uint4*>(row_of(a.destination, block.image, 2 * block.down + kind) + 8 * std::int64_t{column}) = all;
   };
-  sum_rows(columns, places, 0, a.window_y, settles, is_outside, words, odd);
-  store(1);
-  sum_rows(columns, places, a.window_y, a.rows, settles, is_outside, words, odd);
-  store(0);
+  add_rows(0, a.window_y, 1);
+  add_rows(a.window_y, a.rows, 0);
 }
 
-__device__ __noinline__ void sum_block_by_bytes(const BoxAny& a, BlockPlace block, const std::int64_t* places) {
-  sum_block<Access::bytes>(a, block, false, places);
+__device__ __noinline__ void sum_block_by_bytes(const BoxAny& a, BlockPlace block, const std::int64_t* places, uint4* sums) {
+  sum_block<Access::bytes>(a, block, false, places, sums);
 }
 
 __device__ inline void box_blocks(const BoxAny& a) {
   extern __shared__ int4 memory[];
   const BlockPlace block = block_place(a);
   const std::int32_t first_row = block.down * a.rows + a.first_y;
-  const std::int64_t* const places = find_rows(a, first_row, a.rows + kSeedRows, memory);
+  auto* const sums = reinterpret_cast<uint4*>(memory);
+  const std::int64_t* const places = find_rows(a, first_row, a.rows + kBoxBlockRows, memory + kBoxBlockSumsBytes / 16);
   const bool are_aligned = are_columns_aligned<kBoxBlockColumns>(a.source) && a.first_x % kBoxBlockColumns == 0;
-  constexpr std::int32_t kReach = kBoxBlockThreads * kBoxBlockColumns;
   if (!are_columns_aligned<1>(a.source)) {
-    sum_block_by_bytes(a, block, places);
-  } else if (is_plain(a, are_aligned, a.first_x + block.across * kReach, kReach, first_row, a.rows)) {
-    sum_block<Access::together>(a, block, are_aligned, places);
+    sum_block_by_bytes(a, block, places, sums);
+  } else if (is_plain(a, are_aligned, a.first_x + block.across * kBoxBlockReach, kBoxBlockReach, first_row, a.rows)) {
+    sum_block<Access::together>(a, block, are_aligned, places, sums);
   } else {
-    sum_block<Access::words>(a, block, are_aligned, places);
+    sum_block<Access::words>(a, block, are_aligned, places, sums);
   }
 }
 

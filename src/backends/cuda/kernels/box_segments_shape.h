@@ -47,12 +47,17 @@ inline constexpr BoxSegments kBoxSegments[] = {{128, 2, 8, 4}, {128, 4, 4, 4}, {
 inline constexpr std::int32_t kBoxSegmentsHigh = 257;   ///< rows of a window: their sums of bytes are 16 bits
 inline constexpr std::int32_t kBoxSegmentsRows = 2048;  ///< of a chunk, at most
 
-/// Of the kernel that sums blocks of rows: a block of threads, columns of each, and blocks that a multiprocessor has room for.
+/// Of the kernel that sums blocks of rows: a block of threads, columns of each lane of a warp and of all, rows that are loaded together,
+/// and blocks that a multiprocessor has room for.
 inline constexpr std::int32_t kBoxBlockThreads = 128;
 inline constexpr std::int32_t kBoxBlockColumns = 4;
-inline constexpr std::int32_t kBoxBlocksAtOnce = 4;
+inline constexpr std::int32_t kBoxBlockReach = 32 * kBoxBlockColumns;
+inline constexpr std::int32_t kBoxBlockRows = 8;
+inline constexpr std::int32_t kBoxBlocksAtOnce = 6;
+/// Two numbers of each column that a warp has summed up; then the place of each row.
+inline constexpr std::int32_t kBoxBlockSumsBytes = kBoxBlockThreads / 32 * kBoxBlockReach * 8;
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t box_blocks_shared_bytes(std::int32_t rows) {
-  return 8 * (rows + kBoxSeedRows);
+  return kBoxBlockSumsBytes + 8 * (rows + kBoxBlockRows);
 }
 
 /// Whether means of windows of so many bytes are made of floats: their sums have fewer than 24 bits, and no mean is so near to a half that
