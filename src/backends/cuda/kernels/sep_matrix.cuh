@@ -214,6 +214,41 @@ struct Strip {
   }
 };
 
+/// Where a warp's strip lies, and where it finds which columns and rows stand in for those that it reads.
+struct StripPlace {
+  std::int32_t image;
+  std::int32_t left, top, end;  ///< of the destination: its first column, its first row and the one behind its last
+  std::int32_t reads;           ///< steps whose rows are read
+  const int* columns;
+  const int* row_places;
+};
+
+template <Way kWay, Component kComponent, int kChannels, int kAcross, int kDown>
+__device__ inline void make_strip(const SepMatrix& a, const StripPlace& place) {
+  using Work = Strip<kComponent, kChannels, kAcross, kDown>;
+  const int lane = threadIdx.x % 32, q = lane % 4, g = lane / 4;
+  Work work{.a = a};
+  work.columns = place.columns + 4 * q;
+  work.image = row_of(a.source, place.image, 0);
+  if constexpr (kWay == Way::whole) work.image += std::int64_t{a.first_x + place.left + 4 * q} * Work::kBytes;
+  work.outside = reinterpret_cast<const char*>(a.outside_pixel);
+  work.results = row_of(a.destination, place.image, 0) + static_cast<std::int64_t>(place.left + 2 * g) * Work::kBytes;
+  work.row_places = place.row_places + g;
+  work.x = place.left + 2 * g;
+  work.y = place.top + 2 * q;
+  work.end = place.end;
+  work.get_taps(lane);
+  work.start_x = reinterpret_cast<const Sums*>(a.starts)[0];
+  work.start_y = reinterpret_cast<const Sums*>(a.starts)[1];
+  work.template march<kWay>(place.reads);
+}
+
+/// Code of its own, which leaves the registers of whole strips alone.
+template <Way kWay, Component kComponent, int kChannels, int kAcross, int kDown>
+__device__ __noinline__ void make_other_strip(const SepMatrix& a, StripPlace place) {
+  make_strip<kWay, kComponent, kChannels, kAcross, kDown>(a, place);
+}
+
 template <Component kComponent, int kChannels, int kAcross, int kDown>
 __device__ void sep_matrix(const SepMatrix& a) {
   using Work = Strip<kComponent, kChannels, kAcross, kDown>;
@@ -225,32 +260,23 @@ __device__ void sep_matrix(const SepMatrix& a) {
   extern __shared__ int4 memory[];
   auto* const all_columns = reinterpret_cast<int*>(memory);
   const BlockPlace block = block_place(a);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, q = lane % 4, g = lane / 4;
-  const std::int32_t left = (block.across * kWarps + warp) * kWidth - a.skip_x;  // of the destination
-  const std::int32_t top = block.down * a.rows - a.skip_y;
-  const std::int32_t end = min(top + a.rows, a.destination.height);
-  const int reads = (end - top + kMatrixRows - 1) / kMatrixRows + kDown - 1;  // steps
-  const std::int32_t first_column = a.first_x + left, first_row = a.first_y + top;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  StripPlace place;
+  place.image = block.image;
+  place.left = (block.across * kWarps + warp) * kWidth - a.skip_x;
+  place.top = block.down * a.rows - a.skip_y;
+  place.end = min(place.top + a.rows, a.destination.height);
+  place.reads = (place.end - place.top + kMatrixRows - 1) / kMatrixRows + kDown - 1;
+  const std::int32_t first_column = a.first_x + place.left, first_row = a.first_y + place.top;
   int* const columns = all_columns + warp * kColumns;
   int* const row_places = all_columns + kWarps * kColumns;
   for (int i = lane; i < kColumns; i += 32) columns[i] = mapped(a.outside.mode_x, first_column + i, a.source.width);
-  for (int i = threadIdx.x; i < reads * kMatrixRows; i += kMatrixThreads)
+  for (int i = threadIdx.x; i < place.reads * kMatrixRows; i += kMatrixThreads)
     row_places[i] = mapped(a.outside.mode_y, first_row + i, a.source.height);
   __syncthreads();
-  if (left >= a.destination.width) return;
-
-  Work work{.a = a};
-  work.columns = columns + 4 * q;
-  work.image = row_of(a.source, block.image, 0);
-  work.outside = reinterpret_cast<const char*>(a.outside_pixel);
-  work.results = row_of(a.destination, block.image, 0) + static_cast<std::int64_t>(left + 2 * g) * kBytes;
-  work.row_places = row_places + g;
-  work.x = left + 2 * g;
-  work.y = top + 2 * q;
-  work.end = end;
-  work.get_taps(lane);
-  work.start_x = reinterpret_cast<const Sums*>(a.starts)[0];
-  work.start_y = reinterpret_cast<const Sums*>(a.starts)[1];
+  if (place.left >= a.destination.width) return;
+  place.columns = columns;
+  place.row_places = row_places;
 
   // All lanes of a warp go the same way.
   const auto are_multiples = [](const Pixels& images, unsigned bytes) {
@@ -258,15 +284,15 @@ __device__ void sep_matrix(const SepMatrix& a) {
   };
   const bool reads_whole = first_column >= 0 && first_column + kColumns <= a.source.width && first_column % kMatrixAligned == 0 &&
                            are_multiples(a.source, kLoaded);
-  const bool has_rows = a.outside.mode_y != kConstant || (first_row >= 0 && first_row + reads * kMatrixRows <= a.source.height);
-  const bool writes_whole = left >= 0 && left % 2 == 0 && left + kWidth <= a.destination.width && are_multiples(a.destination, 2 * kBytes);
+  const bool has_rows = a.outside.mode_y != kConstant || (first_row >= 0 && first_row + place.reads * kMatrixRows <= a.source.height);
+  const bool writes_whole =
+      place.left >= 0 && place.left % 2 == 0 && place.left + kWidth <= a.destination.width && are_multiples(a.destination, 2 * kBytes);
   if (reads_whole && has_rows && writes_whole) {
-    work.image += std::int64_t{first_column + 4 * q} * kBytes;
-    work.template march<Way::whole>(reads);
+    make_strip<Way::whole, kComponent, kChannels, kAcross, kDown>(a, place);
   } else if (kChannels == 1 || (a.source.is_aligned && a.destination.is_aligned)) {
-    work.template march<Way::edge>(reads);
+    make_other_strip<Way::edge, kComponent, kChannels, kAcross, kDown>(a, place);
   } else if constexpr (kChannels > 1) {
-    work.template march<Way::unaligned>(reads);
+    make_other_strip<Way::unaligned, kComponent, kChannels, kAcross, kDown>(a, place);
   }
 }
 
