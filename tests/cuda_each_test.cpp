@@ -17,7 +17,8 @@ namespace mollify {
 namespace {
 
 constexpr ImageDesc kPlane{45, 38, PixelFormat::r32f};
-constexpr ImageDesc kPixels{45, 38, PixelFormat::rgba32f};  // the same with four channels
+constexpr ImageDesc kAligned{64, 38, PixelFormat::r32f};    // whose rows are loaded four numbers at a time
+constexpr ImageDesc kPixels{45, 38, PixelFormat::rgba32f};  // the first with four channels
 constexpr ImageDesc kPairs{45, 38, PixelFormat::rg32f};     // and two, which have no kernels with sums in registers
 constexpr std::int32_t kPlanes = 2;
 
@@ -104,7 +105,7 @@ struct Each {
 };
 
 TEST(CudaEach, EveryImageIsWithinItsOwnBound) {
-  for (const ImageDesc& desc : {kPlane, kPixels, kPairs}) {
+  for (const ImageDesc& desc : {kPlane, kAligned, kPixels, kPairs}) {
     SCOPED_TRACE(std::string(info(desc.format).name));
     Each each({{0.1, 0.1}, {2.0, 2.0}, {0.7, 1.3}, {5.5, 0.0}, {2.0, 2.0}, {3.1, 4.0}, {0.0, 0.0}, {0.9, 0.3}, {3.3, 1.0}}, desc);
     const Result<cuda::WeightsOfEach> weights = each.run();

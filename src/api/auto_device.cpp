@@ -32,10 +32,10 @@ struct Measured {
   double bytes = 0.0;      ///< of the image
 };
 
-std::optional<Measured> measure(const Device& device, double sigma, std::int32_t size) {
+std::optional<Measured> measure(const Device& device, const Gaussian& kernel, std::int32_t size) {
   const ImageDesc image{size, size, PixelFormat::rgba32f};
   BlurSpec spec;
-  spec.kernel = Gaussian{.sigma = {sigma, sigma}, .radius = {}, .truncate = {}};
+  spec.kernel = kernel;
   const Result<Plan> plan = make_plan(spec, image, image, device.info());
   if (!plan) return std::nullopt;
   const Result<Executable> executable = device.prepare(*plan);
@@ -63,6 +63,9 @@ std::optional<Measured> measure(const Device& device, double sigma, std::int32_t
 
 constexpr std::int32_t kLarge = 1024;
 constexpr std::int32_t kSmall = 16;
+const Gaussian kCopy{.sigma = {0.0, 0.0}, .radius = {}, .truncate = {}};
+const Gaussian kLight{.sigma = {2.0, 2.0}, .radius = {}, .truncate = {}};
+const Gaussian kHeavy{.sigma = {10.0, 10.0}, .radius = PerAxis<std::int32_t>{30, 30}, .truncate = {}};
 
 /// What a run takes in addition to `known` seconds; clocks may see nothing.
 double call_seconds(const Measured& small, double known) {
@@ -72,16 +75,18 @@ double call_seconds(const Measured& small, double known) {
 
 /// Of a GPU and of a processor. Nothing where they cannot be measured.
 std::optional<HostRates> measured_rates(const Device& gpu, const Device& cpu) {
-  const std::optional<Measured> call = measure(gpu, 0.0, kSmall);
-  const std::optional<Measured> copy = call ? measure(gpu, 0.0, kLarge) : std::nullopt;
-  const std::optional<Measured> blur = copy ? measure(cpu, 2.0, kLarge) : std::nullopt;
-  const std::optional<Measured> small = blur ? measure(cpu, 2.0, kSmall) : std::nullopt;
+  const std::optional<Measured> call = measure(gpu, kCopy, kSmall);
+  const std::optional<Measured> copy = call ? measure(gpu, kCopy, kLarge) : std::nullopt;
+  const std::optional<Measured> light = copy ? measure(cpu, kLight, kLarge) : std::nullopt;
+  const std::optional<Measured> heavy = light ? measure(cpu, kHeavy, kLarge) : std::nullopt;
+  const std::optional<Measured> small = heavy ? measure(cpu, kLight, kSmall) : std::nullopt;
   if (!small) return std::nullopt;
   HostRates rates{.processor = host_name(cpu.info()), .threads = cpu.info().threads};
   rates.gpu_call_seconds = call_seconds(*call, call->predicted);
   const double transfers = std::max(copy->seconds - copy->predicted - rates.gpu_call_seconds, copy->seconds / 2.0);
   rates.bus_bytes_per_second = to_quarter_octave(2.0 * copy->bytes / transfers);
-  rates.seconds_for_predicted = to_quarter_octave(blur->seconds / blur->predicted);
+  // Between what waits for memory and what computes, which threads speed up by more or less than the planner assumes.
+  rates.seconds_for_predicted = to_quarter_octave(std::sqrt(light->seconds / light->predicted * heavy->seconds / heavy->predicted));
   rates.cpu_call_seconds = call_seconds(*small, small->predicted * rates.seconds_for_predicted);
   return rates;
 }
