@@ -28,6 +28,12 @@ def main():
         if kernel:
             browser.evaluate(f"Object.values(lab.controls).forEach(control => control.kernel = {json.dumps(kernel)})")
         browser.evaluate("lab.refresh()")
+        # The page takes other values where it has no points of those asked for.
+        shown, controls = browser.evaluate("lab.filters"), browser.evaluate("lab.controls")
+        others = [f"{key}={value}" for key, value in filters.items() if shown.get(key) != value]
+        others += [f"kernel={kernel} for {chart}" for chart in wanted if kernel and controls.get(chart, {}).get("kernel") != kernel]
+        if others:
+            sys.exit(f"figures.py: the page has no points of {', '.join(others)}")
         figures = browser.evaluate("lab.figures()")
         unknown = set(wanted) - set(figures)
         if unknown:

@@ -267,6 +267,12 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual(wrong, [])
         self.assertEqual(sorted(self.ask("Object.keys(lab.figures())")), sorted(CHARTS))
 
+    def test_a_saved_chart_is_of_what_was_asked_for(self):
+        tool = Path(__file__).resolve().parents[2] / "tools" / "figures.py"
+        for wrong, said in (("size=7x7", "size=7x7"), ("kernel=gaussian sigma 7", "kernel=gaussian sigma 7 for error")):
+            done = subprocess.run([sys.executable, tool, self.page, self.folder.name, "error", wrong], capture_output=True, text=True)
+            self.assertEqual(done.stderr.strip(), f"figures.py: the page has no points of {said}")
+
     def test_dark(self):
         self.browser.view(1200, 900, dark=True)
         self.browser.open(self.page)
