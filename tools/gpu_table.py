@@ -8,6 +8,7 @@ that was not disturbed.
 `--into` replaces what stands between the lines <!-- MARK --> and <!-- /MARK --> of a file.
 """
 import argparse
+import datetime
 import json
 import pathlib
 import re
@@ -36,6 +37,8 @@ def run(arguments: argparse.Namespace) -> None:
     chosen = [case for case in cases() if arguments.rows in case[0]]
     if not chosen:
         sys.exit(f"--rows {arguments.rows}: no row has this in its name: " + "; ".join(row for row, _, _ in cases()))
+    output = pathlib.Path(arguments.output)
+    before = len(lines_of(output))
     for row, _, kernel in chosen:
         for pixel_format in FORMATS:
             print(row, pixel_format, flush=True)
@@ -43,6 +46,15 @@ def run(arguments: argparse.Namespace) -> None:
             subprocess.run([arguments.tool, "bench", "--device", arguments.device, "--size", SIZE, "--format", pixel_format, "--json",
                             arguments.output, "--seconds", str(arguments.seconds), *kernel, *peers],
                            check=True, stdout=subprocess.DEVNULL)
+    # tools/study.py asks whether these are newer than other records.
+    lines = lines_of(output)
+    now = {"measured_at": f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%dT%H:%M:%SZ}"}
+    dated = [json.dumps(json.loads(line) | now, separators=(",", ":")) for line in lines[before:]]
+    output.write_text("".join(f"{line}\n" for line in lines[:before] + dated), encoding="utf-8")
+
+
+def lines_of(path: pathlib.Path) -> list:
+    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
 def kernel_of(record: dict) -> str:
