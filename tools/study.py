@@ -6,7 +6,8 @@
     tools/study.py --check                   whether the pages quote what the results say, and nothing else; changes nothing
 
 The study reads DEVICE-study.jsonl, the records of `mollify lab run`, of the devices in PARTS. An algorithm that DEVICE-speed.jsonl,
-the device's current table, has records of at another commit was changed since: the study leaves it out until it is measured anew.
+the device's table of speed, has at another commit and measured later was changed since: the study leaves it out until it is measured
+anew. Records without `measured_at` count as older. README's rows are of DEVICE-peers.jsonl where there is one: all libraries of one run.
 Every file of the folder is named DEVICE-SUITE.jsonl, or DEVICE-SUITE-COMMIT.jsonl if a newer one took its place but a document still
 quotes it; another name, or records of another device, are an error.
 
@@ -28,29 +29,30 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 FIGURES = ROOT / "docs" / "study"
 # Whose results each part of the study is made of: the beginning of the file's name.
-PARTS = {"gpu": "h200", "llvmpipe": "llvmpipe", "cpu": "xeon2500"}
-# The device of README's rows for the CPU, if it is not that of the study.
+PARTS = {"gpu": "h200", "llvmpipe": "llvmpipe", "cpu": "epyc"}
+# The devices of README's rows.
 SPEED = {**PARTS, "cpu": "xeon"}
+# mollify's own algorithms; all others are published techniques.
+OWN_ALGORITHMS = ("sep.fused", "box.any", "gauss.decimate", "gauss.pyramid", "gauss.cut")
 # How file names and records call the devices.
 DEVICES = {"h100": "NVIDIA H100 80GB HBM3", "h200": "NVIDIA H200", "llvmpipe": "llvmpipe (LLVM 15.0.6, 256 bits)",
-           "xeon": "Intel(R) Xeon(R) Processor", "xeon2500": "Intel(R) Xeon(R) Processor @ 2.50GHz", "epyc": "AMD EPYC"}
-SHORT_NAMES = {"h100": "H100", "h200": "H200", "llvmpipe": "llvmpipe", "xeon": "Xeon", "xeon2500": "Xeon, 2.5 GHz", "epyc": "EPYC"}
+           "xeon": "Intel(R) Xeon(R) Processor", "epyc": "AMD EPYC"}
+SHORT_NAMES = {"h100": "H100", "h200": "H200", "llvmpipe": "llvmpipe", "xeon": "Xeon", "epyc": "EPYC"}
 DEFAULT_ERRORS = {"rgba8": 0.125 / 255, "rgba16f": 1e-4, "rgba32f": 2e-5}
 
 QUAD_TECHNIQUES = ("quad.3x3", "nxn.direct", "nxn.shared", "sep.fused")  # the last is what the planner takes
 
 # The pictures of each part: chart, file name, filters of the page.
 CHARTS = {
-    "gpu": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "4096x4096", "format": "rgba8"}),
-             ("width", "widths-rgba32f", {"family": "gaussian cut", "size": "4096x4096", "format": "rgba32f"}),
+    "gpu": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "2048x2048", "format": "rgba8"}),
              ("width", "box", {"family": "box", "size": "3024x4032", "format": "rgba8"}),
-             ("error", "errors-rgba8", {"size": "2048x2048", "format": "rgba8", "kernel": "gaussian sigma 8"}),
-             ("size", "sizes", {"family": "gaussian", "format": "rgba8", "kernel": "gaussian sigma 8"})],
+             ("error", "errors-rgba8", {"family": "gaussian", "size": "2048x2048", "format": "rgba8", "kernel": "gaussian sigma 100"}),
+             ("size", "sizes", {"family": "gaussian cut", "format": "rgba8", "kernel": "gaussian sigma 0.3333, radius 1"})],
     "llvmpipe": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "128x128", "format": "rgba8"}),
-                 ("error", "errors-rgba8", {"size": "128x128", "format": "rgba8", "kernel": "gaussian sigma 8"})],
+                 ("error", "errors-rgba8", {"family": "gaussian", "size": "128x128", "format": "rgba8", "kernel": "gaussian sigma 8"})],
     "cpu": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "512x512", "format": "rgba8"}),
              ("width", "box", {"family": "box", "size": "3024x4032", "format": "rgba8"}),
-             ("error", "errors-rgba8", {"size": "2048x2048", "format": "rgba8", "kernel": "gaussian sigma 8"}),
+             ("error", "errors-rgba8", {"family": "gaussian", "size": "2048x2048", "format": "rgba8", "kernel": "gaussian sigma 6"}),
              ("size", "sizes", {"family": "gaussian", "format": "rgba8", "kernel": "gaussian sigma 8"})],
 }
 
@@ -81,6 +83,11 @@ class Point:
         return "gaussian cut" if self.kernel == "gaussian" and self.radius is not None else self.kernel
 
     @property
+    def label(self):
+        """The kernel as the page names it."""
+        return f"{self.kernel} sigma {short(self.sigma, 4)}" + ("" if self.radius is None else f", radius {short(self.radius, 4)}")
+
+    @property
     def is_exact(self):
         """Within the accuracy that is promised by default."""
         return self.error is not None and self.error <= DEFAULT_ERRORS.get(self.format, 0.0)
@@ -108,11 +115,12 @@ def commit_of(record):
     return record["environment"]["commit"]
 
 
-def superseded(records, current):
-    """The algorithms that the current records have of other commits than these."""
-    commits = group_by(records, lambda record: record["algorithm"])
-    return sorted({record["algorithm"] for record in current
-                   if commit_of(record) not in {commit_of(old) for old in commits.get(record["algorithm"], [record])}})
+def superseded(records, others):
+    """The algorithms that the others have of another commit and measured later than these."""
+    ours = group_by(records, lambda record: record["algorithm"])
+    return sorted({other["algorithm"] for other in others if other["algorithm"] in ours
+                   and all(commit_of(other) != commit_of(record) and other.get("measured_at", "") > record["measured_at"]
+                           for record in ours[other["algorithm"]])})
 
 
 class Study(NamedTuple):
@@ -122,9 +130,9 @@ class Study(NamedTuple):
     points: list    # the timed ones of the records
 
 
-def study_of(name, records, current):
+def study_of(name, records, of_speed):
     timed = [record for record in records if record.get("outcome") == "timed"]
-    left_out = superseded(timed, current)
+    left_out = superseded(timed, of_speed)
     kept = [record for record in records if record.get("algorithm") not in left_out or record.get("peer")]
     return Study(name, kept, left_out, [Point(record) for record in kept if record.get("outcome") == "timed"])
 
@@ -144,10 +152,13 @@ def studies(files):
 
 
 def speeds(files, part):
-    """The points of the part's table of speed: of the suite of this name, or while it has none the device's DEVICE-speed.jsonl."""
+    """The points of README's rows: of the suite of this name, in the first file that has it, or else of DEVICE-speed.jsonl."""
     device = SPEED[part]
-    of_suite = [record for record in files.get(f"{device}-study", []) if record["suite"] == "speed" and record["outcome"] == "timed"]
-    return [Point(record) for record in of_suite or files.get(f"{device}-speed", [])]
+    for name in (f"{device}-peers", f"{device}-study"):
+        of_suite = [record for record in files.get(name, []) if record["suite"] == "speed" and record["outcome"] == "timed"]
+        if of_suite:
+            return [Point(record) for record in of_suite]
+    return [Point(record) for record in files.get(f"{device}-speed", [])]
 
 
 def published():
@@ -208,24 +219,25 @@ def machines(parts):
         commits = ", ".join(dict.fromkeys(commit_of(point.record) for point in study.points))
         days = sorted({point.record["measured_at"][:10] for point in study.points})
         rows.append((part, f"[{SHORT_NAMES[PARTS[part]]}](../bench/results/{study.name})", ", ".join(days), record["driver"], environment["cpu"],
-                     environment["cores"], commits, suites, len(study.points), sum(point.unstable for point in study.points),
-                     ", ".join(f"`{name}`" for name in study.left_out)))
-    return markdown(("part", "device", "measured", "driver", "processor", "cores", "commits", "suites", "timed", "unstable",
-                     "left out, changed since"), rows)
+                     environment["cores"], commits, suites, len(study.points), sum(point.unstable for point in study.points)))
+    head = ("part", "device", "measured", "driver", "processor", "cores", "commits", "suites", "timed", "unstable")
+    left_out = [f"Left out of the {part}'s, changed since: {', '.join(study.left_out)}." for part, study in parts.items() if study.left_out]
+    return "\n\n".join([markdown(head, rows), *left_out])
 
 
 def winners(points):
-    exact = [point for point in of_blurs(points) if point.is_exact and not point.is_loose and point.record["suite"] != "scale"]
-    widths = sorted({point.width for point in exact})
-    rows = []
+    """The fastest of mollify's own algorithms and the fastest published technique, the faster first, where there is a published one."""
+    exact = [point for point in of_blurs(points) if point.is_exact and not point.is_loose]
     order = {name: place for place, name in enumerate(DEFAULT_ERRORS)}
-    places = sorted({(point.record["width"], order.get(point.format, 9), point.size, point.format) for point in exact})
-    for _, _, size, pixel_format in places:
-        row = [f"{size} {pixel_format}"]
-        for width in widths:
-            best = fastest([p for p in exact if (p.size, p.format, p.width) == (size, pixel_format, width)])
-            row.append(f"{best.technique} {short(best.ratio, 2)}" if best else "")
-        rows.append(row)
+    cells = defaultdict(dict)
+    for place, list_ in group_by(exact, lambda p: (p.record["width"], order.get(p.format, 9), p.size, p.format, p.width)).items():
+        kinds = group_by(list_, lambda p: p.technique in OWN_ALGORITHMS)
+        if False in kinds:
+            best = sorted(map(fastest, kinds.values()), key=lambda p: p.ms)
+            cells[place[:-1]][place[-1]] = "; ".join(f"{p.technique} {short(p.ratio, 2)}" for p in best)
+    widths = sorted({width for row in cells.values() for width in row})
+    rows = [[f"{size} {pixel_format}", *(row.get(width, "") for width in widths)]
+            for (*_, size, pixel_format), row in sorted(cells.items())]
     return markdown(["", *(f"width {width}" for width in widths)], rows)
 
 
@@ -301,7 +313,7 @@ def boxes(points):
 
 
 def gaussians(points):
-    """The fastest for each sigma at three accuracies, and the fastest peer."""
+    """The fastest for each sigma at two accuracies, and the fastest peer if any was measured."""
     rows = []
     whole = [p for p in points if p.family == "gaussian" and p.size == "2048x2048"]
     for pixel_format in ("rgba8", "rgba32f"):
@@ -315,24 +327,25 @@ def gaussians(points):
             row.append(f"{peer.peer} {short(peer.ms)} ms, error {short(peer.error, 2)}, sigma {short(peer.record['realized_sigma'])}"
                        if peer else "")
             rows.append(row)
-    return markdown(("format", "sigma", "within the default accuracy", "within 0.01", "fastest peer"), rows)
+    columns = ("format", "sigma", "within the default accuracy", "within 0.01", "fastest peer")
+    shown = len(columns) if any(row[-1] for row in rows) else -1
+    return markdown(columns[:shown], [row[:shown] for row in rows])
 
 
 def approximations(points):
-    """What each technique makes of one wide Gaussian: at any error, and within the default accuracy; where most of them were."""
-    whole = [p for p in own(points) if p.family == "gaussian" and p.sigma == 8.0 and p.format == "rgba8" and p.error is not None]
-    by_size = group_by(whole, lambda p: p.size)
-    if not by_size:
+    """What each technique makes of one wide Gaussian: at any error, and within the default accuracy; of the one with most records."""
+    whole = [p for p in own(points) if p.family == "gaussian" and p.format == "rgba8" and p.error is not None]
+    if not whole:
         return ""
-    techniques = {size: len({p.technique for p in list_}) for size, list_ in by_size.items()}
-    size = max(by_size, key=lambda size: (techniques[size], len(by_size[size])))
+    most = max(group_by(whole, lambda p: (p.sigma, p.size)).values(), key=lambda list_: (len(list_), list_[0].record["width"]))
     rows = []
-    for technique, list_ in group_by(by_size[size], lambda p: p.technique).items():
+    for technique, list_ in group_by(most, lambda p: p.technique).items():
         best, exact = fastest(list_), fastest([p for p in list_ if p.is_exact])
         rows.append((best.ms, (technique, in_copies(best), short(best.error * 255, 2), in_copies(exact),
                                short(exact.error * 255, 2) if exact else "")))
-    return markdown((f"sigma 8, {size} rgba8", "fastest", "its error, 8-bit steps", "within the default accuracy", "its error"),
-                    [row for _, row in sorted(rows)])
+    head = (f"sigma {short(most[0].sigma)}, {most[0].size} rgba8", "fastest", "its error, 8-bit steps", "within the default accuracy",
+            "its error")
+    return markdown(head, [row for _, row in sorted(rows)])
 
 
 def in_copies(point):
@@ -467,13 +480,12 @@ def is_of_techniques(point, asked):
 
 
 def techniques(files):
-    """{technique: {(format, width): point}} of each as it is by default: what the study has, and what it lacks of DEVICE-techniques.jsonl.
-    sep.fused is that of the table of speed, which the planner takes."""
-    device = PARTS["gpu"]
-    records = files.get(f"{device}-techniques", []) + files.get(f"{device}-study", [])
+    """{technique: {(format, width): point}} of each as it is by default: what the study has, and what it lacks of DEVICE-techniques.jsonl
+    and, for sep.fused as the planner takes it, of DEVICE-speed.jsonl."""
+    records = [record for suite in ("techniques", "speed", "study") for record in files.get(f"{PARTS['gpu']}-{suite}", [])]
     points = [Point(record) for record in records if record.get("outcome", "timed") == "timed"]
     measured = {name: {(p.format, p.width): p for p in points if is_of_techniques(p, name)} for name in TECHNIQUES}
-    measured["sep.fused"] = {(p.format, p.width): p for p in speeds(files, "gpu") if p.technique == "sep.fused" and is_of_techniques(p, "auto")}
+    measured["sep.fused"] = {(p.format, p.width): p for p in points if p.technique == "sep.fused" and is_of_techniques(p, "auto")}
     return measured
 
 
@@ -482,31 +494,41 @@ def least_copy(measured, pixel_format):
     return f"{min(times):.3f}" if times else ""
 
 
+def newest_commit(points):
+    return commit_of(max((p.record for p in points), key=lambda record: record.get("measured_at", "")))
+
+
 def source_of(points):
-    commits = ", ".join(sorted({commit_of(p.record) for p in points}))
-    return f"\n\n4096x4096, {DEVICES[PARTS['gpu']]}, commits {commits}. Milliseconds, median; the copy is the least of all."
+    newest = newest_commit(points)
+    others = ", ".join(sorted({commit_of(p.record) for p in points} - {newest}))
+    italics = f"; in italics {others}" if others else ""
+    return f"\n\n4096x4096, {DEVICES[PARTS['gpu']]}, commit {newest}{italics}. Milliseconds, median; the copy is the least of all."
 
 
-def three_digits(point):
-    return "" if point is None else f"{point.ms:.3f}"
+def three_digits(point, newest):
+    if point is None:
+        return ""
+    return f"{point.ms:.3f}" if commit_of(point.record) == newest else f"*{point.ms:.3f}*"
 
 
 def of_technique(name, measured):
-    own_points = measured[name]
-    rows = [(f"{bits} (`{f}`)", least_copy(measured, f), *(three_digits(own_points.get((f, width))) for width in CUT_WIDTHS))
+    points = measured[name]
+    newest = newest_commit(points.values())
+    rows = [(f"{bits} (`{f}`)", least_copy(measured, f), *(three_digits(points.get((f, width)), newest) for width in CUT_WIDTHS))
             for f, bits in BITS.items()]
-    return markdown(("bits a pixel", "copy", *(f"width {w}" for w in CUT_WIDTHS)), rows) + source_of(own_points.values())
+    return markdown(("bits a pixel", "copy", *(f"width {w}" for w in CUT_WIDTHS)), rows) + source_of(points.values())
 
 
 def of_all_techniques(measured):
     columns = [(f, w) for f in BITS for w in CUT_WIDTHS]
     best = [fastest([of_one[c] for of_one in measured.values() if c in of_one]) for c in columns]
+    every = [p for of_one in measured.values() for p in of_one.values()]
+    newest = newest_commit(every)
     rows = []
     for name in ("sep.fused", *TECHNIQUES):
-        here = [measured[name].get(c) for c in columns]
-        rows.append((f"[{name}]({name}.md)", *(f"**{three_digits(p)}**" if p and p is first else three_digits(p) for p, first in zip(here, best))))
+        here = [(measured[name].get(c), three_digits(measured[name].get(c), newest)) for c in columns]
+        rows.append((f"[{name}]({name}.md)", *(f"**{text}**" if p and p is first else text for (p, text), first in zip(here, best))))
     rows.append(("copy", *(least_copy(measured, f) for f, _ in columns)))
-    every = [p for of_one in measured.values() for p in of_one.values()]
     return markdown(("", *(f"{BITS[f]} bits, width {w}" for f, w in columns)), rows) + source_of(every)
 
 
@@ -581,7 +603,7 @@ def published_numbers():
 
 def problems(files, root=ROOT):
     """What --check says: one line each."""
-    found = []
+    found = stray_charts(studies(files), root / FIGURES.relative_to(ROOT))
     for path, made in pages(files, root).items():
         text, name = path.read_text(), path.relative_to(root)
         if with_tables(text, made) != text:
@@ -606,17 +628,22 @@ def draw(tool, parts):
             run(tool, "lab", "report", path, "-o", folder)
             page = Path(folder) / "index.html"
             for chart, name, filters in CHARTS[part]:
-                if not has_points(study.points, filters):
-                    continue
                 run(sys.executable, ROOT / "tools" / "figures.py", page, folder, chart, *(f"{k}={v}" for k, v in filters.items()))
                 (Path(folder) / f"{chart}.svg").replace(FIGURES / f"{part}-{name}.svg")
 
 
 def has_points(points, filters):
-    """Whether a chart would show anything: the page would choose other filters otherwise."""
-    family = filters.get("family", "gaussian")
-    return any(point.size == filters.get("size", point.size) and point.format == filters["format"] and point.family == family
-               and filters.get("kernel") in (None, f"{point.kernel} sigma {short(point.sigma)}") for point in points)
+    """Whether a chart would show several points: the page would choose other filters if there were none."""
+    wanted = {"label" if key == "kernel" else key: value for key, value in filters.items()}
+    return 1 < sum(all(getattr(point, key) == value for key, value in wanted.items()) for point in points)
+
+
+def stray_charts(parts, folder):
+    """What is wrong with the list of charts or the folder of their pictures: one line each."""
+    found = [f"CHARTS: {part}-{name} has no points" for part, study in parts.items() for _, name, filters in CHARTS[part]
+             if not has_points(study.points, filters)]
+    listed, there = {f"{part}-{name}.svg" for part in CHARTS for _, name, _ in CHARTS[part]}, {path.name for path in folder.glob("*.svg")}
+    return found + [f"docs/study/{name}: {'not there' if name in listed else 'no chart of CHARTS'}" for name in sorted(listed ^ there)]
 
 
 def main():
