@@ -177,7 +177,8 @@
     const devices = model.distinct(points, point => point.device);
     const measured = points.length > 0 ? `${points.length} measurements on ${devices.join(" and ")}` : "There are no measurements in these results";
     const parts = [measured, ...count(point => point.loose, "beyond the default accuracy"),
-      ...count(point => point.unstable, "unstable"), ...count(point => point.outdated, "outdated")];
+      ...count(point => point.unstable, "unstable"), ...count(point => point.outdated, "outdated"),
+      ...(marks.shared.length ? [`${marks.shared.length} series with the colour and mark of another`] : [])];
     $("#summary").textContent = parts.join(", ") + (left ? `; not timed: ${left}` : "");
   }
 

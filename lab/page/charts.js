@@ -17,30 +17,43 @@ const charts = (() => {
       axisLine: line, axisTick: line, splitLine: line, minorSplitLine: {show: false}, ...extra};
   }
 
+  // The library's rows of a legend, and lines of a name in it.
+  const legendRoom = {item: 46, letter: 6.6, gap: 10, border: 1, line: 14};
+
+  // A name that is wider than the chart is in several lines: the library would cut off the marks of all.
+  const legendName = (name, width) => inLines(name, Math.floor((width - 10 - legendRoom.item) / legendRoom.letter));
+
+  // One below the other where some name takes several lines, which the library cannot place side by side.
+  const isList = (names, width) => names.some(name => legendName(name, width).includes("\n"));
+
   // A legend that wraps below the axis name needs room in proportion to its rows.
-  function legendRows(names, width) {
-    let rows = 1;
-    let used = 0;
+  function legendHeight(names, width) {
+    const rows = [];
+    const alone = isList(names, width);
+    let room = 0;
     for (const name of names) {
-      const length = 46 + 6.6 * name.length;
-      if (used + length > width - 10) {
-        rows += 1;
-        used = 0;
+      const lines = legendName(name, width).split("\n");
+      const length = legendRoom.item + legendRoom.letter * lines[0].length;
+      if (alone || length > room) {
+        rows.push(legendRoom.gap + legendRoom.border + legendRoom.line * lines.length);
+        room = width - 10;
       }
-      used += length;
+      room -= length;
     }
-    return rows;
+    return rows.length ? rows.reduce((sum, height) => sum + height) : legendRoom.gap + legendRoom.line;
   }
 
   // `plot`: the height of the chart without its legend.
   function base(names = [], width = 1000, plot = 400) {
-    const rows = legendRows(names, width);
+    const below = legendHeight(names, width);
     return {
-      height: plot + 24 * rows,
+      height: plot + below,
       animation: false, aria: {enabled: true}, backgroundColor: look.css("--card"),
       textStyle: {fontFamily: look.css("--font"), color: look.css("--text")},
-      grid: {left: 34, right: 20, top: 18, bottom: 40 + 24 * rows, containLabel: true},
-      legend: {data: names, bottom: 0, itemGap: 10, itemWidth: 22, textStyle: {color: look.css("--text")}},
+      grid: {left: 34, right: 20, top: 18, bottom: 40 + below, containLabel: true},
+      legend: {data: names, bottom: 0, orient: isList(names, width) ? "vertical" : "horizontal", itemGap: legendRoom.gap, itemWidth: 22,
+        itemHeight: legendRoom.line, formatter: name => legendName(name, width),
+        textStyle: {color: look.css("--text"), lineHeight: legendRoom.line}},
       tooltip: {trigger: "item", confine: true, backgroundColor: look.css("--card"), borderColor: look.css("--line"),
         textStyle: {color: look.css("--text"), fontSize: 13}, formatter: tooltip},
       toolbox: {right: 4, top: -6, itemSize: 13, iconStyle: {borderColor: look.css("--muted")},
@@ -63,7 +76,7 @@ const charts = (() => {
   }
 
   // Points into one series a name, sorted along x.
-  function series(list, variants, x, y, extra = {}) {
+  function series(list, variants, x, y, {sizeOf = point => point.unstable ? 7 : 10, ...extra} = {}) {
     const groups = new Map();
     for (const point of list) {
       const value = y(point);
@@ -74,10 +87,10 @@ const charts = (() => {
     }
     return [...groups.keys()].sort().map(name => {
       const data = groups.get(name).sort((a, b) => a.value[0] - b.value[0]);
-      const style = look.of(name.replace(model.beyond, ""));
+      const style = marks.of(name);
       const isLoose = data[0].point.loose;
       return {name, type: "line", data, symbol: style.symbol,
-        symbolSize: (value, item) => item.data.point.unstable ? 5 : 8, itemStyle: look.mark(style.color, isLoose || style.dashed),
+        symbolSize: (value, item) => style.scale * sizeOf(item.data.point), itemStyle: marks.fill(style.color, isLoose),
         lineStyle: {color: style.color, width: isLoose ? 1.2 : 2, type: isLoose ? "dotted" : style.dashed ? "dashed" : "solid"},
         emphasis: {focus: "series"}, ...extra};
     });
@@ -91,15 +104,15 @@ const charts = (() => {
       row.bits_per_pixel === bits && row.technique.startsWith("box.") === (filters.family === "box"));
     const groups = new Map();
     for (const row of rows) {
-      const name = `${row.technique}${row.options ? ` ${row.options.replaceAll(";", ", ")}` : ""}, published`;
-      if (!groups.has(name)) groups.set(name, {technique: row.technique, data: []});
-      groups.get(name).data.push({value: [row.kernel_width, row.milliseconds],
+      const name = model.publishedName(row);
+      if (!groups.has(name)) groups.set(name, []);
+      groups.get(name).push({value: [row.kernel_width, row.milliseconds],
         note: `${row.milliseconds} ms on ${row.device}, ${row.source}`});
     }
-    return [...groups].map(([name, group]) => {
-      const {color, symbol} = look.of(group.technique);
-      return {name, type: "line", data: group.data, symbol, symbolSize: 4, itemStyle: {color, opacity: 0.6},
-        lineStyle: {color, width: 1.2, type: "dotted", opacity: 0.8}, emphasis: {focus: "series"}};
+    return [...groups].map(([name, data]) => {
+      const {color, symbol, scale} = marks.of(name);
+      return {name, type: "line", data, symbol, symbolSize: 8 * scale, itemStyle: {color}, lineStyle: {color, width: 1.2, type: "dotted"},
+        emphasis: {focus: "series"}};
     });
   }
 
@@ -150,21 +163,21 @@ const charts = (() => {
     const most = Math.max(1, ...list.map(point => point.share));
     const labels = barLabels(list.map(point => model.seriesName(point, variants)), room);
     return {...base(), legend: undefined, height: Math.max(160, labels.row * list.length + 70),
-      grid: {left: 8, right: 52, top: 6, bottom: 40, containLabel: true},
+      grid: {left: 16, right: 52, top: 6, bottom: 40, containLabel: true},
       xAxis: axis("share of copy speed", "value", {min: 0, max: Math.ceil(most * 10) / 10, splitNumber: room < 600 ? 2 : 5,
         axisLabel: {color: look.css("--muted"), hideOverlap: true,
           formatter: value => `${Math.round(value * 100)} %`}}),
       yAxis: axis("", "category", {data: labels.texts, splitLine: {show: false}, axisTick: {show: false}, z: 5, axisLabel: labels.style}),
       series: [{name: "share", type: "bar", barMaxWidth: 18,
-        data: list.map(point => ({value: point.share, point, itemStyle: {color: look.of(point.variant).color, borderRadius: 2,
-          opacity: point.loose ? 0.5 : 1}})),
+        data: list.map(point => ({value: point.share, point,
+          itemStyle: {...marks.fill(marks.of(model.seriesName(point, variants)).color, point.loose), borderRadius: 2}})),
         label: {show: true, position: "right", color: look.css("--text"),
           formatter: item => `${look.number(item.value * 100, 2)} %`},
         markLine: {silent: true, symbol: "none", data: [{xAxis: 1}], label: {show: false},
           lineStyle: {color: look.css("--accent"), type: "solid", width: 2}}}]};
   }
 
-  // The names of bars are whole: beside the bars where there is room, else above them, in lines that end after a comma.
+  // The names of bars are whole: beside the bars where there is room, else above them, in lines that end after a comma, a colon or a space.
   function barLabels(names, room) {
     const pixelsOfLetter = 6.8;
     const longest = Math.max(0, ...names.map(name => name.length));
@@ -180,7 +193,7 @@ const charts = (() => {
 
   function inLines(name, letters) {
     const lines = [""];
-    for (const part of name.split(/(?<=[,:])/)) {
+    for (const part of name.split(/(?<=[,: ])/)) {
       if (lines[lines.length - 1] && lines[lines.length - 1].length + part.length > letters) lines.push("");
       lines[lines.length - 1] += part;
     }
@@ -191,19 +204,20 @@ const charts = (() => {
     const {device, size, format} = filters;
     const list = model.matching({device, size, format, kernel: controls.kernel, loose: true}).filter(point => point.error !== undefined);
     const x = point => Math.max(point.error, errorFloor);
-    const dots = series(list, "best", x, point => point.ms, {type: "scatter", lineStyle: undefined, symbolSize: 12});
+    const dots = series(list, "best", x, point => point.ms, {type: "scatter", lineStyle: undefined, sizeOf: () => 12});
     const front = model.front(list).map(point => [x(point), point.ms]);
     if (front.length) front.push([1, front[front.length - 1][1]]);
-    const frame = base(["fastest within the error", ...names(dots)], room);
+    const frontName = "fastest within the error";
+    const frame = base([frontName, ...names(dots)], room);
     // The library rounds its first tick to as many digits as the least value has, which can make it 0: so there is a value at the tick.
     const unseen = list.length ? [{type: "scatter", data: [[errorFloor, list[0].ms]], symbolSize: 0, silent: true}] : [];
     const decades = room < 600 ? 3 : 1;  // between two labels
     const decade = value => value <= errorFloor * 1.5 ? "0" : Math.round(Math.log10(value)) % decades === 0 ? look.number(value) : "";
-    return {...frame, legend: {...frame.legend, itemWidth: 14},
+    return {...frame, legend: {...frame.legend, itemWidth: 14, data: [{name: frontName, icon: marks.line}, ...names(dots)]},
       xAxis: axis("largest error, full scale = 1", "log", {min: errorFloor, max: 1, axisLabel: {color: look.css("--muted"),
         formatter: decade}}),
       yAxis: logAxis("ms", list.map(point => point.ms)),
-      series: [{name: "fastest within the error", type: "line", step: "end", data: front, symbol: "none", silent: true, z: 1,
+      series: [{name: frontName, type: "line", step: "end", data: front, symbol: "none", silent: true, z: 1,
         lineStyle: {color: look.css("--accent"), width: 2}, itemStyle: {color: look.css("--accent")},
         markLine: defaultAccuracy(list)}, ...dots, ...unseen]};
   }
@@ -214,7 +228,7 @@ const charts = (() => {
     if (allowed === undefined) return undefined;
     // The library rounds to two decimals, which is 0 and beyond the axis, unless it is told not to.
     return {silent: true, symbol: "none", precision: -1, data: [{xAxis: allowed}], lineStyle: {color: look.css("--muted"), type: "dashed", width: 1},
-      label: {formatter: "allowed by default", position: "insideEndTop", color: look.css("--muted")}};
+      label: {formatter: "allowed by default", position: "end", distance: 3, color: look.css("--muted")}};
   }
 
   function size(filters, controls, room) {

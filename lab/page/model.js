@@ -120,6 +120,8 @@ const model = (() => {
     return (variants === "all" ? point.variant : point.technique) + allowed + (point.loose ? beyond : "");
   }
 
+  const publishedName = row => `${row.technique}${row.options ? ` ${row.options.replaceAll(";", ", ")}` : ""}, published`;
+
   // How many points lie on curves of at least three: what a first view should have many of.
   function pointsOnCurves(list) {
     const xs = new Map();
@@ -140,5 +142,5 @@ const model = (() => {
     return best;
   }
 
-  return {data, points, families, distinct, byNumber, bySize, matching, represent, seriesName, beyond, pointsOnCurves, front};
+  return {data, points, families, distinct, byNumber, bySize, matching, represent, seriesName, publishedName, beyond, pointsOnCurves, front};
 })();

@@ -34,7 +34,7 @@ const tables = (() => {
       const remarks = [];
       if (best.unstable) remarks.push("unstable");
       if (chosen && chosen.ms > 1.1 * best.ms) remarks.push(`planner +${Math.round((chosen.ms / best.ms - 1) * 100)} %`);
-      return `<td class="win" style="--c:${look.of(best.technique).color}" data-key="${look.escape(`${size}|${format}|${x}`)}">
+      return `<td class="win" style="--c:${marks.of(best.technique).color}" data-key="${look.escape(`${size}|${format}|${x}`)}">
         <button type="button"><b>${look.escape(best.technique)}</b><br>${look.number(best.ratio, 2)}&times; copy
         ${remarks.map(remark => `<br><i>${remark}</i>`).join("")}</button></td>`;
     }).join("")}</tr>`).join("");

@@ -14,6 +14,7 @@ from browser import Browser
 
 RESULTS = Path(os.environ["MOLLIFY_RESULTS"])
 CHARTS = ("width", "share", "error", "size")
+STUDIES = ("h200-study", "epyc-peers")  # of the folder of RESULTS: many techniques with options, and many peers
 # The SVG paths of a chart whose marks carry data, by the library's own account.
 SERIES = "lab.instances.{}.getOption().series.filter(s => s.data.length > 0).map(s => s.name)"
 
@@ -29,9 +30,9 @@ def contrast(a, b):
     return lights[1] / lights[0]
 
 
-def oklab(colour):
+def oklab(colour, vision="all cones"):
     """A colour in Oklab, where distances are about as people see them (Ottosson 2020)."""
-    r, g, b = linear_rgb(colour)
+    r, g, b = (max(0, sum(weight * value for weight, value in zip(row, linear_rgb(colour)))) for row in VISIONS[vision])
     long, medium, short = (
         (0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b) ** (1 / 3),
         (0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b) ** (1 / 3),
@@ -39,6 +40,61 @@ def oklab(colour):
     return (0.2104542553 * long + 0.7936177850 * medium - 0.0040720468 * short,
             1.9779984951 * long - 2.4285922050 * medium + 0.4505937099 * short,
             0.0259040371 * long + 0.7827717662 * medium - 0.8086757660 * short)
+
+
+# How people see a colour, as linear RGB, whose eyes lack the cones for long waves (protanopia) or middle ones (deuteranopia): the matrices
+# of Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", 2009.
+VISIONS = {
+    "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+}
+
+# All series that some choice of filters shows: chart, what is shown of whom, name, colour, mark, and how opaque it is. The library draws
+# the points of a scatter chart at 0.8 unless it is told otherwise.
+ALL_SERIES = """(backwards => {
+    const places = [...new Map(model.points.map(p => [[p.device, p.size, p.format, p.family].join(), p])).values()];
+    const found = [];
+    for (const {device, size, format, family} of backwards ? places.reverse() : places) {
+        const kernels = new Set(model.matching({device, size, format, family, loose: true}).map(point => point.kernel));
+        for (const variants of ["best", "all"]) {
+            const filters = {device, size, format, family, variants, loose: true};
+            const drawn = [["width", charts.width(filters, {published: true}, 1000)]];
+            for (const kernel of kernels) {
+                for (const chart of ["error", "size"]) drawn.push([chart, charts[chart](filters, {kernel}, 1000)]);
+            }
+            drawn.forEach(([chart, {series}], i) => series.filter(line => line.symbol && line.symbol !== "none").forEach(line => {
+                const {color, borderColor, opacity = line.type === "scatter" ? 0.8 : 1} = line.itemStyle;
+                found.push([chart, [i, ...Object.values(filters)].join(), line.name, borderColor || color,
+                            `${borderColor ? "hollow" : "filled"} ${line.symbol}`, Math.min(opacity, (line.lineStyle || {}).opacity || 1)]);
+            }));
+        }
+    }
+    return found;
+})"""
+
+# The marks of a chart by their outlines' kinds and colours; those of the legend, with the name beside them, and those above it.
+DRAWN_MARKS = """(() => {
+    const svg = document.querySelector("#error svg");
+    const names = new Set(lab.instances.error.getOption().series.filter(s => s.type === "scatter" && s.name).map(s => s.name));
+    const texts = [...svg.querySelectorAll("text")].filter(text => names.has(text.textContent));
+    const top = Math.min(...texts.map(text => text.getBoundingClientRect().top));
+    const kind = path => [path.getAttribute("d").replace(/[^A-Z]/gi, ""), path.getAttribute("fill"), path.getAttribute("stroke")].join();
+    const paths = [...svg.querySelectorAll("path")].map(path => ({box: path.getBoundingClientRect(), kind: kind(path)}));
+    return {
+        names: [...names], above: paths.filter(({box}) => box.bottom < top).map(path => path.kind),
+        legend: texts.map(text => {
+            const {left, top, bottom} = text.getBoundingClientRect();
+            return [text.textContent, paths.filter(({box}) => left - 12 < box.right && box.right <= left + 1 && box.left > left - 24 &&
+                Math.abs(box.top + box.bottom - top - bottom) < 8).map(path => path.kind)];
+        })};
+})()"""
+
+
+def blend(colour, opacity, page):
+    """A colour on a page, as the browser computes it."""
+    channels = [(int(colour[i:i + 2], 16), int(page[i:i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(opacity * over + (1 - opacity) * under):02x}" for over, under in channels)
 
 
 class BrowserTest(unittest.TestCase):
@@ -181,13 +237,76 @@ class BrowserTest(unittest.TestCase):
         self.assertTrue(self.ask("document.querySelector('#size').hidden"))
 
     def test_colours_can_be_told_apart(self):
-        palette = self.ask("look.palette")
-        for column, page in ((0, "#ffffff"), (1, "#191e29")):
-            colours = [oklab(pair[column]) for pair in palette]
-            distances = [math.dist(a, b) for i, a in enumerate(colours) for b in colours[:i]]
-            self.assertGreater(min(distances), 0.11)
-            for pair in palette:
-                self.assertGreater(contrast(pair[column], page), 3, pair)  # what WCAG 2.1 asks of graphics
+        palette = self.ask("marks.palette")
+        for column in (0, 1):
+            for vision, least in (("all cones", 0.15), ("protanopia", 0.07), ("deuteranopia", 0.07)):
+                colours = [oklab(pair[column], vision) for pair in palette]
+                distances = [math.dist(a, b) for i, a in enumerate(colours) for b in colours[:i]]
+                self.assertGreater(min(distances), least, vision)
+
+    def test_marks_stand_out_from_the_card(self):
+        for dark in (False, True):
+            self.browser.view(1200, 900, dark=dark)
+            self.open_results(*STUDIES)
+            card = self.ask("look.css('--card')")
+            faint = {(name, colour, opacity) for _, _, name, colour, _, opacity in self.ask(ALL_SERIES + "(false)")
+                     if contrast(blend(colour, opacity, card), card) < 3}  # what WCAG 2.1 asks of graphics
+            self.assertEqual(sorted(faint), [], card)
+
+    def test_no_two_series_of_a_chart_look_alike(self):
+        for studies in ([STUDIES[0]], [STUDIES[1]], STUDIES):
+            self.open_results(*studies)
+            seen = {}
+            for chart, where, name, colour, mark, _ in self.ask(ALL_SERIES + "(false)"):
+                seen.setdefault((chart, where, colour, mark), set()).add(name)
+            self.assertGreater(len(seen), 100)
+            self.assertEqual([names for names in seen.values() if len(names) > 1], [], studies)
+
+    def test_a_series_looks_the_same_on_every_chart(self):
+        looks = {}
+        for backwards in (False, True):
+            self.open_results(*STUDIES, backwards=backwards)
+            for _, _, name, colour, mark, _ in self.ask(f"{ALL_SERIES}({str(backwards).lower()})"):
+                looks.setdefault(name, set()).add((colour, mark))
+        self.assertGreater(len(looks), 200)
+        self.assertEqual({name: look for name, look in looks.items() if len(look) > 1}, {})
+
+    def test_the_legend_shows_the_marks(self):
+        for dark in (False, True):
+            self.browser.view(1400, 900, dark=dark)
+            self.open_results(STUDIES[0])
+            self.ask("Object.assign(lab.filters, {family: 'gaussian', size: '2048x2048', format: 'rgba8'}); "
+                     "lab.controls.error.kernel = 'gaussian sigma 100'; lab.refresh()")
+            drawn = self.ask(DRAWN_MARKS)
+            self.assertGreater(len(drawn["names"]), 10)
+            self.assertEqual(sorted(name for name, _ in drawn["legend"]), sorted(drawn["names"]))
+            self.assertEqual([(name, kinds) for name, kinds in drawn["legend"] if len(kinds) != 1 or kinds[0] not in drawn["above"]], [])
+            kinds = [kinds[0] for _, kinds in drawn["legend"]]
+            self.assertEqual(len(set(kinds)), len(kinds))
+
+    def test_a_narrow_legend_is_whole(self):
+        self.browser.view(390, 844, mobile=True)
+        for study in STUDIES:
+            self.open_results(study)
+            for loose in ("false", "true"):
+                self.ask(f"lab.filters.loose = {loose}; lab.refresh()")
+                for chart in ("width", "error"):
+                    cut = self.ask(f"""(() => {{
+                        const svg = document.querySelector("#{chart} svg");
+                        const [left, right] = [svg.getBoundingClientRect().left, svg.getBoundingClientRect().right];
+                        return [...svg.querySelectorAll(":is(path, text):not(clipPath *)")].filter(part =>
+                            part.getBoundingClientRect().left < left || part.getBoundingClientRect().right > right).map(part => part.textContent || part.getAttribute("d"));
+                    }})()""")
+                    self.assertEqual(cut, [], (study, chart))
+
+    def test_series_beyond_the_marks_are_counted(self):
+        record = json.loads(RESULTS.read_text().split("\n", 1)[0])
+        asked, rest = record["case"].split("/", 1)
+        algorithm = asked.split(":")[0]
+        self.open_report_of(*({**record, "case": f"{algorithm}:group={n}x1/{rest}"} for n in range(300)))
+        self.assertNotIn("of another", self.ask("document.querySelector('#summary').textContent"))
+        self.open_report_of(*({**record, "case": f"{algorithm}:group={n}x1/{rest}"} for n in range(600)))
+        self.assertRegex(self.ask("document.querySelector('#summary').textContent"), r"\d+ series with the colour and mark of another")
 
     def test_the_table_sorts_and_searches(self):
         times = "[...document.querySelectorAll('#records tbody tr')].map(r => Number(r.cells[1].textContent))"
@@ -219,6 +338,10 @@ class BrowserTest(unittest.TestCase):
     def test_a_cell_of_the_winner_map_shows_the_ranking(self):
         self.ask("document.querySelector('td.win button').click()")
         self.assertGreater(self.ask("document.querySelectorAll('#detail tr').length"), 5)
+
+    def open_results(self, *studies, backwards=False):
+        lines = [line for study in studies for line in RESULTS.with_name(f"{study}.jsonl").read_text().splitlines()]
+        self.open_report_of(*map(json.loads, reversed(lines) if backwards else lines))
 
     def open_report_of(self, *records):
         results = Path(self.folder.name) / "some.jsonl"

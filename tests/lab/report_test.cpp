@@ -39,7 +39,7 @@ Json data_of(const std::string& page) {
 TEST(Report, HoldsEveryFileAndLoadsNone) {
   const std::string page = report_page(std::vector{timed("a/64x64/rgba8/box:radius=1/clamp")});
   EXPECT_EQ(page.find("{{"), page.find("{{", page.find("echarts"))) << "a part that was not filled in";
-  for (const char* name : {"style.css", "model.js", "look.js", "charts.js", "tables.js", "app.js", "echarts.min.js"}) {
+  for (const char* name : {"style.css", "model.js", "look.js", "marks.js", "charts.js", "tables.js", "app.js", "echarts.min.js"}) {
     ASSERT_FALSE(page_file(name).empty()) << name;
     EXPECT_NE(page.find(page_file(name)), std::string::npos) << name;
   }
