@@ -15,7 +15,8 @@ struct CpuTuning {
   double bytes_per_second = 8e9;          // of a copy, read + written, one thread
   double memory_threads = 3.0;            // as many threads saturate the memory
   double operations_per_second = 2.2e10;  // f32 multiply-adds, one thread
-  double task_operations = 2e6;           // a task below this is not worth waking a thread for
+  double task_operations = 2.5e5;         // a task below this is not worth waking a thread for
+  double more_operations = 2e6;           // and one below this does not pay for its halo, where each thread has one
   int tasks_per_thread = 4;               // so that uneven threads even out
   std::int64_t cached_bytes = 16 << 20;   // of an image, each thread: what a large last cache holds of others is theirs
 };
@@ -44,7 +45,7 @@ std::int64_t cached_bytes(const DeviceInfo& device) {
   return std::min(device.llc_bytes / 2, device.threads * kCpu.cached_bytes);
 }
 
-PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> size, const TileNeeds& needs) {
+PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, std::int32_t batch, PerAxis<std::int32_t> size, const TileNeeds& needs) {
   const auto columns_in = [&](std::int64_t bytes) { return bytes / std::max<std::int64_t>(needs.column_bytes, 1) - needs.halo.x; };
   // A quarter of the cache: half of it is for what passes through, and two threads may share a core. Where the halo is wide,
   // it costs more than the other thread's share does.
@@ -58,12 +59,17 @@ PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> s
   const std::int64_t width = ceil_div(size.x, across);
 
   const double work = needs.pixel_operations * size.x * size.y;
-  const auto worthwhile = static_cast<std::int64_t>(std::min(work / kCpu.task_operations + 1.0, 1e9));
-  const std::int64_t wanted =
-      device.threads == 1 ? 1 : std::min<std::int64_t>(worthwhile, std::int64_t{device.threads} * kCpu.tasks_per_thread);
+  const std::int64_t threads = device.threads;
+  const auto tasks_of = [&](double operations) { return static_cast<std::int64_t>(std::min(work / operations + 1.0, 1e9)); };
+  const std::int64_t worthwhile = tasks_of(kCpu.task_operations);
+  // Images of a batch are tasks themselves. A strip has as many rows as its halo at least.
+  const std::int64_t most_strips = std::max<std::int64_t>(size.y / std::max<std::int64_t>(needs.halo.y, 1), 1);
+  const std::int64_t one_each = std::min({worthwhile, ceil_div(threads, batch), most_strips * across});
+  const std::int64_t some_each = std::min(tasks_of(kCpu.more_operations), threads * kCpu.tasks_per_thread);
+  const std::int64_t wanted = threads == 1 ? 1 : std::max(one_each, some_each);
   std::int64_t height = ceil_div(size.y, ceil_div(wanted, across));
   const std::int64_t short_halo = std::min<std::int64_t>(4 * needs.halo.y, ceil_div(size.y, device.threads));
-  height = worthwhile == 1 ? size.y : std::max(height, short_halo);
+  height = wanted == 1 ? size.y : std::max(height, short_halo);
   // Strips of equal height that threads can share evenly: at the end of an odd one all but one would be idle.
   const std::int64_t evenly = device.threads / std::gcd(std::int64_t{device.threads}, across);
   std::int64_t strips = ceil_div(size.y, height);

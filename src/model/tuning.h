@@ -27,7 +27,8 @@ struct TileNeeds {
 };
 
 /// How much of `size` one task makes: columns such that the working set stays in the core's cache but the halo stays small,
-/// rows such that every thread has work but no halo is paid too often. Small images are one task.
-[[nodiscard]] PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> size, const TileNeeds& needs);
+/// rows such that every thread has work but no halo is paid too often. Small images are one task, and so are those of large batches.
+[[nodiscard]] PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, std::int32_t batch, PerAxis<std::int32_t> size,
+                                             const TileNeeds& needs);
 
 }  // namespace mollify

@@ -50,13 +50,13 @@ std::int64_t scratch_bytes(const cpu::BoxArguments& a, std::int64_t columns, con
 
 /// Tiles of floats are whole segments high, which may leave fewer of them than threads: then they are split into columns.
 PerAxis<std::int32_t> tile_for(const Problem& p, const TileNeeds& needs) {
-  PerAxis<std::int32_t> tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
-  constexpr std::int64_t kOneTask = 1 << 18;  // pixels that are not worth waking a thread for
+  PerAxis<std::int32_t> tile = cpu_tile(p.device, p.batch, {p.dst.width, p.dst.height}, needs);
+  constexpr std::int64_t kOneTask = 1 << 14;  // pixels that are not worth waking a thread for
   const std::int64_t across = (std::int64_t{p.dst.width} + tile.x - 1) / tile.x;
   const std::int64_t tasks = across * ((std::int64_t{p.dst.height} + tile.y - 1) / tile.y);
-  if (tasks >= p.device.threads || static_cast<std::int64_t>(p.dst.width) * p.dst.height <= kOneTask) return tile;
+  if (tasks * p.batch >= p.device.threads || static_cast<std::int64_t>(p.dst.width) * p.dst.height <= kOneTask) return tile;
   constexpr std::int32_t kColumns = 64;  // whole cache lines
-  const std::int64_t width = (tile.x * tasks + p.device.threads - 1) / p.device.threads;
+  const std::int64_t width = std::max((tile.x * tasks + p.device.threads - 1) / p.device.threads, needs.halo.x);
   tile.x = std::clamp(static_cast<std::int32_t>((width + kColumns - 1) / kColumns * kColumns), 1, tile.x);
   return tile;
 }
