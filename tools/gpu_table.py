@@ -38,19 +38,23 @@ def run(arguments: argparse.Namespace) -> None:
     if not chosen:
         sys.exit(f"--rows {arguments.rows}: no row has this in its name: " + "; ".join(row for row, _, _ in cases()))
     output = pathlib.Path(arguments.output)
-    before = len(lines_of(output))
     for row, _, kernel in chosen:
         for pixel_format in FORMATS:
             print(row, pixel_format, flush=True)
             peers = [] if arguments.peers else ["--no-peers"]
+            before = len(lines_of(output))
             subprocess.run([arguments.tool, "bench", "--device", arguments.device, "--size", SIZE, "--format", pixel_format, "--json",
                             arguments.output, "--seconds", str(arguments.seconds), *kernel, *peers],
                            check=True, stdout=subprocess.DEVNULL)
-    # tools/study.py asks whether these are newer than other records.
+            date(output, before)
+
+
+def date(output: pathlib.Path, first: int) -> None:
+    """Adds when they were measured to the lines from the first on: tools/study.py asks whether they are newer than other records."""
     lines = lines_of(output)
     now = {"measured_at": f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%dT%H:%M:%SZ}"}
-    dated = [json.dumps(json.loads(line) | now, separators=(",", ":")) for line in lines[before:]]
-    output.write_text("".join(f"{line}\n" for line in lines[:before] + dated), encoding="utf-8")
+    dated = [json.dumps(json.loads(line) | now, separators=(",", ":")) for line in lines[first:]]
+    output.write_text("".join(f"{line}\n" for line in lines[:first] + dated), encoding="utf-8")
 
 
 def lines_of(path: pathlib.Path) -> list:

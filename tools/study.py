@@ -495,7 +495,8 @@ def least_copy(measured, pixel_format):
 
 
 def newest_commit(points):
-    return commit_of(max((p.record for p in points), key=lambda record: record.get("measured_at", "")))
+    newest = max((p.record for p in points), key=lambda record: record.get("measured_at", ""), default=None)
+    return commit_of(newest) if newest else None
 
 
 def source_of(points):

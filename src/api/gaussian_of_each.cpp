@@ -1,4 +1,4 @@
-// A sigma for each image of a batch, on CUDA: weights by the planner's formulas, in tables that one kernel reads by image.
+// A sigma for each image of a batch, on CUDA: weights by the planner's formulas, in tables that kernels read by image.
 #include <algorithm>
 #include <array>
 #include <cstring>

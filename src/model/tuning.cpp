@@ -29,6 +29,10 @@ std::int64_t round_up(std::int64_t a, std::int64_t b) {
   return ceil_div(a, b) * b;
 }
 
+double work_of(PerAxis<std::int32_t> size, const TileNeeds& needs) {
+  return needs.pixel_operations * size.x * size.y;
+}
+
 }  // namespace
 
 double copy_seconds(const DeviceInfo& device, std::int64_t bytes) {
@@ -45,7 +49,11 @@ std::int64_t cached_bytes(const DeviceInfo& device) {
   return std::min(device.llc_bytes / 2, device.threads * kCpu.cached_bytes);
 }
 
-PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, std::int32_t batch, PerAxis<std::int32_t> size, const TileNeeds& needs) {
+bool is_small(PerAxis<std::int32_t> size, const TileNeeds& needs) {
+  return work_of(size, needs) < kCpu.more_operations;
+}
+
+PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> size, const TileNeeds& needs) {
   const auto columns_in = [&](std::int64_t bytes) { return bytes / std::max<std::int64_t>(needs.column_bytes, 1) - needs.halo.x; };
   // A quarter of the cache: half of it is for what passes through, and two threads may share a core. Where the halo is wide,
   // it costs more than the other thread's share does.
@@ -58,13 +66,12 @@ PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, std::int32_t batch, Per
   const std::int64_t across = ceil_div(size.x, columns);
   const std::int64_t width = ceil_div(size.x, across);
 
-  const double work = needs.pixel_operations * size.x * size.y;
+  const double work = work_of(size, needs);
   const std::int64_t threads = device.threads;
   const auto tasks_of = [&](double operations) { return static_cast<std::int64_t>(std::min(work / operations + 1.0, 1e9)); };
-  const std::int64_t worthwhile = tasks_of(kCpu.task_operations);
-  // Images of a batch are tasks themselves. A strip has as many rows as its halo at least.
+  // One for each thread, but of small images no strip lower than its halo; and of large ones some.
   const std::int64_t most_strips = std::max<std::int64_t>(size.y / std::max<std::int64_t>(needs.halo.y, 1), 1);
-  const std::int64_t one_each = std::min({worthwhile, ceil_div(threads, batch), most_strips * across});
+  const std::int64_t one_each = std::min({tasks_of(kCpu.task_operations), threads, most_strips * across});
   const std::int64_t some_each = std::min(tasks_of(kCpu.more_operations), threads * kCpu.tasks_per_thread);
   const std::int64_t wanted = threads == 1 ? 1 : std::max(one_each, some_each);
   std::int64_t height = ceil_div(size.y, ceil_div(wanted, across));

@@ -27,8 +27,9 @@ struct TileNeeds {
 };
 
 /// How much of `size` one task makes: columns such that the working set stays in the core's cache but the halo stays small,
-/// rows such that every thread has work but no halo is paid too often. Small images are one task, and so are those of large batches.
-[[nodiscard]] PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, std::int32_t batch, PerAxis<std::int32_t> size,
-                                             const TileNeeds& needs);
+/// rows such that every thread has work but no halo is paid too often. What takes less time than waking a thread is one task.
+[[nodiscard]] PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> size, const TileNeeds& needs);
+/// Whether an image is so small that more than one task pays only because threads would have nothing to do.
+[[nodiscard]] bool is_small(PerAxis<std::int32_t> size, const TileNeeds& needs);
 
 }  // namespace mollify

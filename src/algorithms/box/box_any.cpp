@@ -50,14 +50,18 @@ std::int64_t scratch_bytes(const cpu::BoxArguments& a, std::int64_t columns, con
 
 /// Tiles of floats are whole segments high, which may leave fewer of them than threads: then they are split into columns.
 PerAxis<std::int32_t> tile_for(const Problem& p, const TileNeeds& needs) {
-  PerAxis<std::int32_t> tile = cpu_tile(p.device, p.batch, {p.dst.width, p.dst.height}, needs);
+  PerAxis<std::int32_t> tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
   constexpr std::int64_t kOneTask = 1 << 14;  // pixels that are not worth waking a thread for
+  constexpr std::int64_t kSmall = 1 << 18;    // where columns of the halo, which are summed again, are to be few
+  const std::int64_t pixels = std::int64_t{p.dst.width} * p.dst.height;
   const std::int64_t across = (std::int64_t{p.dst.width} + tile.x - 1) / tile.x;
   const std::int64_t tasks = across * ((std::int64_t{p.dst.height} + tile.y - 1) / tile.y);
-  if (tasks * p.batch >= p.device.threads || static_cast<std::int64_t>(p.dst.width) * p.dst.height <= kOneTask) return tile;
-  constexpr std::int32_t kColumns = 64;  // whole cache lines
-  const std::int64_t width = std::max((tile.x * tasks + p.device.threads - 1) / p.device.threads, needs.halo.x);
-  tile.x = std::clamp(static_cast<std::int32_t>((width + kColumns - 1) / kColumns * kColumns), 1, tile.x);
+  if (tasks >= p.device.threads || pixels <= kOneTask) return tile;
+  constexpr std::int64_t kColumns = 64;  // whole cache lines
+  constexpr std::int64_t kOfHalo = 4;
+  const std::int64_t least = pixels <= kSmall ? kOfHalo * needs.halo.x : 1;
+  const std::int64_t width = std::max((tile.x * tasks + p.device.threads - 1) / p.device.threads, least);
+  tile.x = static_cast<std::int32_t>(std::min<std::int64_t>((width + kColumns - 1) / kColumns * kColumns, tile.x));
   return tile;
 }
 

@@ -49,7 +49,7 @@ Result<Proposal> propose(const Problem& p) {
   pass.kernel = kKernel;
   write_arguments(cpu::FloatArguments{wide}, pass);
   pass.size = {p.dst.width, p.dst.height};
-  pass.tile = cpu_tile(p.device, p.batch, {p.dst.width, p.dst.height}, needs);
+  pass.tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
   out.scratch_bytes =
       p.device.threads * (wide ? cpu::NxnDirectScratch<double>(nullptr, pass.tile.x, matrix->width, matrix->height, channels).bytes

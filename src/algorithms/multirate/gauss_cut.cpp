@@ -155,7 +155,7 @@ Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels, int halvi
                                     .height = {x->kernel.height, y->kernel.height}},
                   pass);
   pass.size = {p.dst.width, p.dst.height};
-  pass.tile = cpu_tile(p.device, p.batch, pass.size, needs);
+  pass.tile = cpu_tile(p.device, pass.size, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
   const cpu::GaussCutScratch scratch(nullptr, pass.tile.x, x->shape(), y->shape(), channels);
   out.scratch_bytes = p.device.threads * scratch.bytes;

@@ -211,7 +211,7 @@ class Parts {
     // What a tile's first rows take is paid for each part.
     TileNeeds tall = needs;
     tall.halo.y *= 2;
-    pass_.tile = cpu_tile(p_.device, p_.batch, pass_.size, tall);
+    pass_.tile = cpu_tile(p_.device, pass_.size, tall);
 
     Proposal out;
     out.error = error_;

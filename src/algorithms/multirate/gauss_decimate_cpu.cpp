@@ -65,12 +65,12 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
                 (shape_y.coarse_taps + 2 * y.support()) * y.factor / places.y.step};
   needs.column_bytes = std::max(places.x.step * sum_bytes, mix_bytes);  // they take turns
   needs.pixel_operations = static_cast<double>(places.x.step * places.y.step) * decimate_operations + expand_operations;
-  one.tile = cpu_tile(p.device, p.batch, one.size, needs);
+  one.tile = cpu_tile(p.device, one.size, needs);
 
   const std::int64_t grid_bytes = cpu::row_stride(columns.size * channels) * rows.size * 4 / 64 * 64 + 64;
-  const bool is_whole = one.tile == one.size;
+  const bool is_one_task = one.tile == one.size || is_small(one.size, needs);  // of which a batch makes several at once
   const bool is_worth_it = grid_bytes > p.device.llc_bytes / 2 && needs.halo.y * kLeastStrip <= one.tile.y;
-  const std::int32_t passes = kDecimatePasses.of(p, is_whole || is_worth_it ? 1 : 2);
+  const std::int32_t passes = kDecimatePasses.of(p, is_one_task || is_worth_it ? 1 : 2);
   out.options.insert(kDecimatePasses.as(passes));
   if (passes == 1) {
     const cpu::GaussOnePassScratch scratch(nullptr, one.tile.x, shape_x, shape_y, channels);
@@ -85,7 +85,7 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
     needs.halo = {x.support() - 1, y.support() - 1};
     needs.column_bytes = x.factor * sum_bytes;
     needs.pixel_operations = x.factor * y.factor * decimate_operations;
-    decimate.tile = cpu_tile(p.device, p.batch, decimate.size, needs);
+    decimate.tile = cpu_tile(p.device, decimate.size, needs);
     const cpu::GaussDecimateScratch in(nullptr, decimate.tile.x, x.factor, x.support() * x.factor, {y.factor, y.support()}, channels);
 
     Pass expand = std::move(one);
@@ -97,7 +97,7 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
                   (shape_y.coarse_taps + y.support()) * y.factor / kCheap / places.y.step};
     needs.column_bytes = mix_bytes;
     needs.pixel_operations = expand_operations;
-    expand.tile = cpu_tile(p.device, p.batch, expand.size, needs);
+    expand.tile = cpu_tile(p.device, expand.size, needs);
     const cpu::GaussExpandScratch back(nullptr, expand.tile.x, shape_x, shape_y, channels);
 
     out.intermediate_bytes = grid_bytes;

@@ -81,7 +81,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   pass.kernel = kKernel;
   write_arguments(cpu::PyramidArguments{{halvings, rounding->number()}, levels}, pass);
   pass.size = {p.dst.width, p.dst.height};
-  pass.tile = cpu_tile(p.device, p.batch, pass.size, needs);
+  pass.tile = cpu_tile(p.device, pass.size, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
   out.scratch_bytes =
       p.device.threads * cpu::GaussPyramidScratch(nullptr, pass.tile.x, levels, x.radius(), y.radius(), format.channels).bytes;

@@ -34,7 +34,7 @@ Proposal finish(const Problem& p, Pass pass, TileNeeds needs, double row_cost, c
   Proposal out;
   const int channels = info(p.src.format).channels;
   pass.size = {p.dst.width, p.dst.height};
-  pass.tile = cpu_tile(p.device, p.batch, pass.size, needs);
+  pass.tile = cpu_tile(p.device, pass.size, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
   out.scratch_bytes = p.device.threads * scratch_bytes(pass.tile.x);
   // Rows of the halo are filtered horizontally with the tile's own.

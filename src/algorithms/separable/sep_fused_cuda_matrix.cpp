@@ -104,7 +104,7 @@ Result<Proposal> propose_sep_fused_cuda_matrix(const Problem& p) {
   const auto moved = static_cast<double>(source_bytes(p) + p.dst.payload_bytes());
   // Measured on images that fill the device, per 8 rows that a strip keeps: more than a copy of the same bytes takes. Small ones take
   // as long as the steps of a strip.
-  constexpr int kMostInRegisters = 7;  // of rows of rows of halves
+  constexpr int kMostInRegisters = 7;  // groups of 8 rows of halves that a result depends on; of more, some lie in local memory
   const double slowness = splits && size->down > kMostInRegisters ? 4.0 : 1.1 + (splits ? 0.16 : 0.18) * size->down;
   constexpr double kStep = 0.4;  // of what steps of others take
   const double steps = kStep * reads * rows / kMatrixRows;

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/memory.h"
 #include "backends/cpu/stream.h"
+#include "backends/cpu/tiling.h"
 #include "base/places.h"
 #include "base/source_region.h"
 #include "base/views.h"
@@ -45,29 +46,6 @@ class CpuWorkspace final : public WorkspaceImpl {
   Scratch memory_;
   Sizes sizes_;
 };
-
-/// How what a pass makes, or a part of that, is cut into tiles.
-struct Tiling {
-  Rect area;
-  PerAxis<std::int32_t> tile;
-
-  [[nodiscard]] std::int64_t across() const { return (std::int64_t{area.width} + tile.x - 1) / tile.x; }
-  [[nodiscard]] std::int64_t count() const { return across() * ((std::int64_t{area.height} + tile.y - 1) / tile.y); }
-  [[nodiscard]] Rect at(std::int64_t index) const {
-    const auto x = static_cast<std::int32_t>(index % across()) * tile.x;
-    const auto y = static_cast<std::int32_t>(index / across()) * tile.y;
-    return {area.x + x, area.y + y, std::min(tile.x, area.width - x), std::min(tile.y, area.height - y)};
-  }
-};
-
-/// Tiles as they were planned are as large as caches allow. Where a window has fewer of them than there are threads, they are narrower.
-Tiling shared_among(std::int32_t threads, Tiling tiling) {
-  constexpr std::int64_t kLeastColumns = 256;
-  const std::int64_t across = (threads + tiling.count() - 1) / tiling.count() * tiling.across();
-  const std::int64_t columns = std::max((tiling.area.width + across - 1) / across, kLeastColumns);
-  tiling.tile.x = static_cast<std::int32_t>(std::min<std::int64_t>(columns, tiling.tile.x));
-  return tiling;
-}
 
 std::int64_t bytes_of_samples(PerAxis<std::int64_t> coarse, int channels) {
   return row_stride(coarse.x * channels) * coarse.y * static_cast<std::int64_t>(sizeof(float));
@@ -164,7 +142,8 @@ class CpuExecutable final : public ExecutableImpl {
   void blur(std::span<const ConstImageView> src, std::span<const ImageView> dst, const CpuWorkspace& workspace) const {
     const bool streams = plan().dst.payload_bytes() > plan().cached_bytes;
     for (const Pipeline& pipeline : pipelines_) {
-      const Tiling tiling{{0, 0, pipeline.size.x, pipeline.size.y}, pipeline.tile};
+      const Tiling tiling =
+          of_batch(workers_->threads(), static_cast<std::int64_t>(src.size()), {{0, 0, pipeline.size.x, pipeline.size.y}, pipeline.tile});
       const std::int64_t each = tiling.count();
       workers_->for_each(each * static_cast<std::int64_t>(src.size()), [&](std::int64_t index, std::int64_t worker) {
         const auto image = static_cast<std::size_t>(index / each);

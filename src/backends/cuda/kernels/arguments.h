@@ -52,7 +52,8 @@ struct Shared {
 
 /// The weights of one image along both axes, and which image it is.
 struct TapsOfImage {
-  std::uint64_t taps = 0;  ///< where taps_x and then taps_y weights lie, f32: bytes behind SepFused::taps
+  /// Where taps_x and then taps_y weights lie, f32: bytes behind SepFused::taps; or behind SepScatterEach::taps as many as the kernel has.
+  std::uint64_t taps = 0;
   std::int32_t taps_x = 1;
   std::int32_t taps_y = 1;
   std::int32_t first_x = 0;  ///< source column of the first tap of destination column 0
