@@ -44,6 +44,7 @@ TEST(CpuTile, WhatIsDoneBeforeAThreadWakesIsOneTask) {
 TEST(CpuTile, StripsOfABatchArePutTogether) {
   const cpu::Tiling planned{{0, 0, 224, 224}, {224, 16}};
   const auto tasks_of = [&](std::int32_t threads, std::int64_t images) { return cpu::of_batch(threads, images, planned).count(); };
+  EXPECT_EQ(tasks_of(16, 0), 14);
   EXPECT_EQ(tasks_of(16, 1), 14);
   EXPECT_EQ(tasks_of(16, 4), 14);
   EXPECT_EQ(tasks_of(16, 16), 4);

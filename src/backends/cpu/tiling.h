@@ -35,10 +35,11 @@ struct Tiling {
 /// Images of a batch are tasks themselves: where there are enough, strips of them are put together, so that fewer rows of halos are
 /// filtered twice.
 [[nodiscard]] inline Tiling of_batch(std::int32_t threads, std::int64_t images, Tiling tiling) {
+  if (images < 2) return tiling;
   constexpr std::int64_t kTasksOfThread = 4;  // so that uneven threads even out
   const std::int64_t tasks = (kTasksOfThread * threads + images - 1) / images;
   const std::int64_t strips = std::max<std::int64_t>(tasks / tiling.across(), 1);
-  if (images == 1 || strips >= tiling.down()) return tiling;
+  if (strips >= tiling.down()) return tiling;
   const std::int64_t together = (tiling.down() + strips - 1) / strips;
   tiling.tile.y = static_cast<std::int32_t>(std::min<std::int64_t>(together * tiling.tile.y, tiling.area.height));
   return tiling;
