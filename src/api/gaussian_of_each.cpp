@@ -29,11 +29,10 @@ struct Form {
 
 std::vector<Form> forms_of(const Problem& p) {
   const FormatInfo& format = info(p.src.format);
-  const bool is_only_blurred = p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
   const auto fits = [&](std::int64_t bytes) { return bytes <= p.device.gpu.shared_bytes; };
   std::vector<Form> forms;
   std::vector<std::int32_t> of_any = {17, 33, 49, 65};
-  if (is_only_blurred && format.is_floating() && format.bits == 32 && (format.channels == 1 || format.channels == 4)) {
+  if (has_scatter(p)) {
     of_any = {65};
     for (const std::int32_t taps : kSepScatterEachSizes) {
       const SepScatterShape shape(format.channels, taps, sep_scatter_threads(taps));
@@ -70,11 +69,6 @@ Plan plan_of(const Problem& p, const Form& form) {
   plan.dst = p.dst;
   plan.passes = {form.is_scatter ? scatter_pass(p, form.taps) : fused_pass(p, form.taps)};
   return plan;
-}
-
-/// Pixels on either side that the taps read at most.
-std::int32_t radius_of(const AxisTaps& taps) {
-  return std::max(taps.anchor, static_cast<std::int32_t>(taps.weights.size()) - 1 - taps.anchor);
 }
 
 /// Adds the weights of an image as its form reads them.

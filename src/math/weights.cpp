@@ -259,6 +259,10 @@ std::vector<T> rounded(const std::vector<double>& weights) {
   return out;
 }
 
+std::int32_t radius_of(const AxisTaps& taps) {
+  return std::max(taps.anchor, static_cast<std::int32_t>(taps.weights.size()) - 1 - taps.anchor);
+}
+
 std::vector<float> in_the_middle(const AxisTaps& taps, std::int32_t count) {
   std::vector<float> out(static_cast<std::size_t>(count));
   std::ranges::transform(taps.weights, out.begin() + (count / 2 - taps.anchor), [](double w) { return static_cast<float>(w); });

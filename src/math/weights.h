@@ -58,6 +58,8 @@ struct AxisWeights {
 template <class T>
 [[nodiscard]] std::vector<T> rounded(const std::vector<double>& weights);
 
+/// Pixels on either side of the anchor that the taps read, at most.
+[[nodiscard]] std::int32_t radius_of(const AxisTaps& taps);
 /// Weights as f32, the anchor's in the middle of so many, with zeros around them. There are an odd number, enough for either side.
 [[nodiscard]] std::vector<float> in_the_middle(const AxisTaps& taps, std::int32_t count);
 

@@ -68,9 +68,10 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   one.tile = cpu_tile(p.device, one.size, needs);
 
   const std::int64_t grid_bytes = cpu::row_stride(columns.size * channels) * rows.size * 4 / 64 * 64 + 64;
-  const bool is_one_task = one.tile == one.size || is_small(one.size, needs);  // of which a batch makes several at once
+  // Two passes are made image by image. Small images of a batch are made at the same time, in one pass.
+  const bool is_little = one.tile == one.size || is_small(one.size, needs);
   const bool is_worth_it = grid_bytes > p.device.llc_bytes / 2 && needs.halo.y * kLeastStrip <= one.tile.y;
-  const std::int32_t passes = kDecimatePasses.of(p, is_one_task || is_worth_it ? 1 : 2);
+  const std::int32_t passes = kDecimatePasses.of(p, is_little || is_worth_it ? 1 : 2);
   out.options.insert(kDecimatePasses.as(passes));
   if (passes == 1) {
     const cpu::GaussOnePassScratch scratch(nullptr, one.tile.x, shape_x, shape_y, channels);

@@ -198,8 +198,8 @@ Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
   return pass;
 }
 
-/// Measured time of all passes by sums, divided by what seconds() says of them, at 4096x4096 and sigma 4 to 5: of halves and, of floats and
-/// whatever else, of floats.
+/// Measured time of all passes by sums, divided by what seconds() says of them, at 4096x4096 and sigma 4 to 5. Halves and floats were
+/// measured; other formats take the factor of floats.
 double slowness_of_sums(const FormatInfo& format) {
   return format.is_floating() && format.bits == 16 ? 2.2 : 1.6;
 }

@@ -10,6 +10,8 @@ namespace mollify {
 [[nodiscard]] Result<Proposal> propose_sep_fused_gpu(const Problem& p);
 /// On CUDA: both axes in one pass, or in two where there are too many taps, a stride, or sums of f64.
 [[nodiscard]] Result<Proposal> propose_sep_fused_cuda(const Problem& p);
+/// On CUDA: whether there are kernels with sums in registers for such images: of floats that are only blurred.
+[[nodiscard]] bool has_scatter(const Problem& p);
 /// On CUDA: the pass whose sums are in registers, with so many taps on either axis, but for its weights.
 [[nodiscard]] Pass scatter_pass(const Problem& p, std::int32_t taps);
 /// On CUDA: both axes in one pass on tensor cores.

@@ -76,15 +76,13 @@ void add_registers(const Problem& p, SeparableTaps s, Proposal& out) {
 
 /// Taps that a kernel with sums in registers has for these, the same number on either axis; 0 if there is none.
 std::int32_t taps_of_scatter(const Problem& p, const SeparableTaps& s) {
-  const FormatInfo& format = info(p.src.format);
-  if (!is_only_blurred(p) || !format.is_floating() || format.bits != 32 || (format.channels != 1 && format.channels != 4)) return 0;
-  const auto reach = [](const AxisTaps& taps) { return std::max(taps.anchor, count_of(taps) - 1 - taps.anchor); };
-  const std::int32_t needed = 2 * std::max(reach(s.taps.x), reach(s.taps.y)) + 1;
+  if (!has_scatter(p)) return 0;
+  const std::int32_t needed = 2 * std::max(radius_of(s.taps.x), radius_of(s.taps.y)) + 1;
   const auto* const found = std::ranges::lower_bound(cuda::kSepScatterSizes, needed);
   if (found == std::end(cuda::kSepScatterSizes)) return 0;
   constexpr std::int32_t kMostZeros = 8;  // on both axes: more take longer than what this form saves
   if (2 * *found - count_of(s.taps.x) - count_of(s.taps.y) > kMostZeros) return 0;
-  const cuda::SepScatterShape shape(format.channels, *found, cuda::sep_scatter_threads(*found));
+  const cuda::SepScatterShape shape(info(p.src.format).channels, *found, cuda::sep_scatter_threads(*found));
   return check_shared(p, shape.shared_bytes()) ? *found : 0;
 }
 
@@ -180,6 +178,11 @@ void add_two_passes(const Problem& p, SeparableTaps s, bool wide, Proposal& out)
 }
 
 }  // namespace
+
+bool has_scatter(const Problem& p) {
+  const FormatInfo& format = info(p.src.format);
+  return is_only_blurred(p) && format.is_floating() && format.bits == 32 && (format.channels == 1 || format.channels == 4);
+}
 
 Pass scatter_pass(const Problem& p, std::int32_t taps) {
   const int channels = info(p.src.format).channels;
