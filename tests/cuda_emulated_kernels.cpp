@@ -20,7 +20,9 @@ double bytes[30000];
 #include "backends/cuda/kernels/box_wide.cu"
 #include "backends/cuda/kernels/gauss_decimate.cu"
 #include "backends/cuda/kernels/gauss_grid.cu"
+#include "backends/cuda/kernels/gauss_grid_matrix.cu"
 #include "backends/cuda/kernels/gauss_matrix.cu"
+#include "backends/cuda/kernels/gauss_upsample_matrix.cu"
 #include "backends/cuda/kernels/nxn_direct.cu"
 #include "backends/cuda/kernels/sep_matrix.cu"
 #include "backends/cuda/kernels/sep_matrix_planes.cu"
@@ -65,9 +67,15 @@ const std::map<std::string, Kernel>& kernels() {
   by_name["gauss_upsample_" #name "_" #support] = kernel_of(gauss_upsample_##name##_##support);
     MOLLIFY_OF_GAUSS_DECIMATE(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
-#define MOLLIFY_ADD(channels, tiles) by_name["gauss_matrix_" #channels "_u8_" #tiles] = kernel_of(gauss_matrix_##channels##_u8_##tiles);
+#define MOLLIFY_ADD(name, component, channels, tiles) by_name["gauss_matrix_" #name "_" #tiles] = kernel_of(gauss_matrix_##name##_##tiles);
     MOLLIFY_OF_GAUSS_MATRIX(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
+#define MOLLIFY_ADD(name, numbers, component, channels, row_blocks) \
+  by_name["gauss_upsample_matrix_" #name "_" #row_blocks] = kernel_of(gauss_upsample_matrix_##name##_##row_blocks);
+    MOLLIFY_OF_GAUSS_UPSAMPLE_MATRIX(MOLLIFY_ADD)
+#undef MOLLIFY_ADD
+    by_name["gauss_grid_matrix_1_f32"] = kernel_of(gauss_grid_matrix_1_f32);
+    by_name["gauss_grid_matrix_4_f32"] = kernel_of(gauss_grid_matrix_4_f32);
 #define MOLLIFY_ADD(name, component, channels, across, down) \
   by_name["sep_matrix_" #name "_" #across "_" #down] = kernel_of(sep_matrix_##name##_##across##_##down);
     MOLLIFY_OF_SEP_MATRIX(MOLLIFY_ADD)

@@ -91,6 +91,24 @@ class Block {
       sums[i] = sum;
     }
   }
+  /// The same of numbers of f32 without their lower 13 bits.
+  void multiply_add_tf32(float (&sums)[4], const unsigned (&left)[4], const unsigned (&right)[2], const float (&addend)[4]) {
+    turns_[thread_] ^= 1U;
+    std::vector<Operands>& all = operands_[turns_[thread_]];
+    all[thread_] = {{left[0], left[1], left[2], left[3]}, {right[0], right[1]}};
+    wait();
+    const Operands* const warp = &all[thread_ / 32 * 32];
+    const unsigned lane = thread_ % 32;
+    const auto number = [](unsigned word) { return std::bit_cast<float>(word & 0xFFFFE000U); };
+    for (unsigned i = 0; i < 4; ++i) {
+      float sum = addend[i];
+      const unsigned row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+      for (unsigned k = 0; k < 8; ++k) {
+        sum += number(warp[row % 8 * 4 + k % 4].left[row / 8 + k / 4 * 2]) * number(warp[column * 4 + k % 4].right[k / 4]);
+      }
+      sums[i] = sum;
+    }
+  }
   [[nodiscard]] unsigned thread() const { return thread_; }
   [[nodiscard]] unsigned index() const { return index_; }
   [[nodiscard]] unsigned threads() const { return threads_; }
@@ -172,6 +190,20 @@ struct BlockSize {
 
 inline void multiply_add(float (&sums)[4], const unsigned (&left)[4], unsigned right, unsigned below, const float (&addend)[4]) {
   Block::running().multiply_add(sums, left, right, below, addend);
+}
+
+inline unsigned transposed(unsigned matrix) {
+  Block& block = Block::running();
+  const unsigned lane = block.thread() % 32;
+  unsigned out = 0;
+  for (unsigned i = 0; i < 2; ++i) {
+    const unsigned word = block.of_lane(matrix, (lane % 4 * 2 + i) * 4 + lane / 8);
+    out |= (word >> 16 * (lane / 4 % 2) & 0xFFFFU) << 16 * i;
+  }
+  return out;
+}
+inline void multiply_add_tf32(float (&sums)[4], const unsigned (&left)[4], const unsigned (&right)[2], const float (&addend)[4]) {
+  Block::running().multiply_add_tf32(sums, left, right, addend);
 }
 
 }  // namespace emulation

@@ -6,6 +6,7 @@
 
 #include "cases/cases.h"
 #include "mollify/mollify.h"
+#include "reach_support.h"
 
 namespace mollify {
 namespace {
@@ -32,19 +33,24 @@ TEST(CudaMatrices, AgreeWithTheReference) {
   }
 }
 
-// One and two rows of tiles, odd widths, regions, borders, alone and beside sums of f32.
+// One and two rows of tiles, one and two blocks of rows of coarse samples, odd widths, regions, borders, alone and beside sums of f32.
 TEST(CudaMatrices, CoarseSamplesAgreeWithTheReference) {
   const Device device = Device::open("cuda").value();
   for (const std::string text : {"gaussian:sigma=8/clamp", "gaussian:sigma=12/mirror/roi=61x23+17+9", "gaussian:sigma=30x9/wrap",
-                                 "gaussian:sigma=20/constant+reflect:value=0.25_0.8_0.1_0.6", "gaussian:sigma=10/reflect/layout=padded"}) {
-    for (const std::string image : {"297x141/rgba8/", "197x241/r8/"}) {
+                                 "gaussian:sigma=20/constant+reflect:value=0.25_0.8_0.1_0.6", "gaussian:sigma=10/reflect/layout=padded",
+                                 "gaussian:sigma=9x4.5/reflect/roi=200x65+81+69"}) {
+    for (const std::string image : {"297x141/rgba8/", "297x241/r8/", "297x141/rgba16f/", "297x141/r16f/", "297x141/r32f/"}) {
       for (const std::string math : {"coopmat", "f32"}) {
         const Result<Case> c = cases::parse_case("gauss.decimate:math=" + math + "/" + (image + text));
         ASSERT_TRUE(c) << text << ": " << c.error().message;
         const CaseResult result = cases::run_case(device, *c);
         EXPECT_EQ(result.outcome, Outcome::pass) << math << " " << image << text << ": " << result.message;
         ASSERT_TRUE(result.plan) << text;
-        EXPECT_EQ(result.plan->passes.front().kernel, math == "f32" ? "gauss_decimate" : "gauss_matrix") << image << text;
+        const std::vector<Pass>& passes = result.plan->passes;
+        const bool are_bytes = info(result.plan->src.format).is_unorm();
+        EXPECT_EQ(passes.front().kernel, math == "coopmat" ? "gauss_matrix" : "gauss_decimate") << image << text;
+        EXPECT_EQ(passes.at(1).kernel == "gauss_grid_matrix", math == "coopmat" && are_bytes) << image << text;
+        EXPECT_EQ(passes.back().kernel, math == "coopmat" ? "gauss_upsample_matrix" : "gauss_upsample") << image << text;
       }
     }
   }
@@ -78,6 +84,12 @@ void expect_bits_of_whole(const std::string& algorithm, const std::string& kerne
     const auto* const expected = whole.data() + ((std::int64_t{region.y} + y) * image.width + region.x) * 4;
     EXPECT_TRUE(std::equal(expected, expected + region.width * 4, part.data() + std::int64_t{y} * region.width * 4)) << "row " << y;
   }
+}
+
+// Of what is not finite: products sum up zeros times that, too.
+TEST(CudaMatrices, ActNoFurtherThanTheySay) {
+  const Device device = Device::open("cuda").value();
+  EXPECT_GT(test::expect_reach_holds(device, "gauss.decimate:math=coopmat", test::Borders::in_turn), 0);
 }
 
 TEST(CudaMatrices, RegionsHaveTheBitsOfTheWhole) {

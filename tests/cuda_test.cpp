@@ -135,8 +135,24 @@ TEST(CudaPlan, BytesAndHalvesTakeTensorCores) {
   }
 }
 
+TEST(CudaPlan, WideGaussiansOfBytesAndHalvesTakeTensorCores) {
+  const auto kernels = [](PixelFormat format) {
+    const ImageDesc desc{4096, 4096, format};
+    std::string out;
+    const Plan plan = *make_plan(gaussian(20.0), desc, desc, fake_cuda());
+    for (const Pass& pass : plan.passes) out += pass.kernel + " ";
+    return out;
+  };
+  for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgba8}) {
+    EXPECT_EQ(kernels(format), "gauss_matrix gauss_grid_matrix gauss_upsample_matrix ") << info(format).name;
+  }
+  for (const PixelFormat format : {PixelFormat::r16f, PixelFormat::rgba16f, PixelFormat::r32f}) {
+    EXPECT_EQ(kernels(format), "gauss_matrix gauss_grid_rows gauss_grid_columns gauss_upsample_matrix ") << info(format).name;
+  }
+}
+
 TEST(CudaPlan, WideGaussiansAreDecimated) {
-  for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgb16, PixelFormat::rgba32f}) {
+  for (const PixelFormat format : {PixelFormat::rgb8, PixelFormat::rgb16, PixelFormat::rgba32f}) {
     const ImageDesc desc{4096, 4096, format};
     for (const double sigma : {20.0, 200.0}) {
       const Result<Plan> plan = make_plan(gaussian(sigma), desc, desc, fake_cuda());

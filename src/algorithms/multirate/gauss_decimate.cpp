@@ -126,7 +126,10 @@ double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   const double distance = kernel_distance_error(x.l1_distance * magnitude(y.coarse.weights) + y.l1_distance, p.src.format);
   const double rounding = rounding_of(p, x, y);
   const double gain = rounding_gain(p.spec, p.src.format, {x.coarse, y.coarse});
-  return colour_gain(p.spec) * distance + gain * rounding + colour_error(p.spec, Accumulator::f32);
+  // On CUDA as much is kept of numbers as two halves hold, and one product of what these lack is left out.
+  constexpr double kErrorOfProducts = 4.0 * 0x1p-22;
+  const double products = p.device.backend == Backend::cuda && check_products(p) ? kErrorOfProducts : 0.0;
+  return colour_gain(p.spec) * distance + gain * rounding + products + colour_error(p.spec, Accumulator::f32);
 }
 
 /// Of the whole image: kernels that are folded into a part of it would be others.
@@ -510,6 +513,19 @@ bool is_blurred_in_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y
   if (p.device.backend != Backend::vulkan) return false;
   if (kGridBlur.is_given(p)) return kGridBlur.of(p, GridBlur::tiles) == GridBlur::passes;
   return std::max(x.coarse.weights.size(), y.coarse.weights.size()) > kMostGridTaps;
+}
+
+Status check_products(const Problem& p) {
+  const FormatInfo& source = info(p.src.format);
+  const bool are_small = (source.is_unorm() && source.bits == 8) || (source.is_floating() && source.bits == 16);
+  const bool is_known = source.channels == 1 ? are_small || (source.is_floating() && source.bits == 32) : source.channels == 4 && are_small;
+  if (!is_known || p.dst.format != p.src.format) {
+    return refusal("tensor cores take bytes and halves of one or four channels, and floats of one, and leave the same");
+  }
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return refusal("tensor cores multiply pixels as they are stored");
+  }
+  return {};
 }
 
 double rounding_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {

@@ -54,6 +54,9 @@ struct CoarseRange {
 /// What rounding adds to the error.
 [[nodiscard]] double rounding_of(const Problem& p, const AxisPlan& x, const AxisPlan& y);
 
+/// Whether tensor cores of CUDA may take part.
+[[nodiscard]] Status check_products(const Problem& p);
+
 /// What divides the scratch memory of an axis whose outputs lie `step` pixels apart, of which `taps` are those of the grid's kernel.
 [[nodiscard]] cpu::ExpandShape expand_shape(std::int64_t factor, std::int64_t support, const std::vector<double>& taps, std::int64_t step);
 /// The passes of CPUs, added to what is known of the proposal already.

@@ -8,6 +8,7 @@
 #include "algorithms/common/occupancy.h"
 #include "algorithms/multirate/gauss_decimate_gpu.h"
 #include "algorithms/multirate/gauss_decimate_options.h"
+#include "backends/cuda/kernels/coarse_products_shape.h"
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
 #include "backends/cuda/kernels/gauss_grid_shape.h"
 #include "backends/cuda/kernels/gauss_matrix_shape.h"
@@ -75,42 +76,31 @@ Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   return pass;
 }
 
-/// As much is kept of weights, and of what lies between the axes, as two halves hold, and one product of their rests is left out.
-constexpr double kErrorOfProducts = 4.0 * 0x1p-22;
-
-/// Whether an image may be decimated on tensor cores. `error`: of all else.
-Status check_products(const Problem& p, double error) {
-  const FormatInfo& source = info(p.src.format);
-  if ((source.channels != 4 && source.channels != 1) || !source.is_unorm() || source.bits != 8 || p.dst.format != p.src.format) {
-    return refusal("tensor cores decimate images of one or four channels of bytes, and leave bytes");
-  }
-  if (error + kErrorOfProducts > p.allowed_error) return refusal("halves of tensor cores are not exact enough");
-  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
-    return refusal("tensor cores multiply pixels as they are stored");
-  }
-  return {};
+/// What lies between the beginning of a block and `first`, which it holds: blocks have fixed places in the whole image.
+std::int64_t skipped(std::int64_t first, std::int64_t block) {
+  return first - floor_div(first, block) * block;
 }
 
 /// By products on tensor cores. Blocks have fixed places in the grid of the whole image.
 Result<Pass> decimating_by_products(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
                                     Proposal& out) {
-  if (Status s = check_products(p, out.error); !s) return s.error();
   const cuda::GaussMatrixShape shape(x.factor, static_cast<std::int32_t>(x.support()),
                                      static_cast<std::int32_t>(spline_centre(x.spline.size())), y.factor,
                                      static_cast<std::int32_t>(y.support()));
-  if (Status s = check_shared(p, shape.shared_bytes(info(p.src.format).channels)); !s) return s.error();
+  const FormatInfo& format = info(p.src.format);
+  const int pair_bytes = cuda::gauss_matrix_pair_bytes(format.is_floating() && format.bits == 32);
+  if (Status s = check_shared(p, shape.shared_bytes(format.channels, pair_bytes, y.factor)); !s) return s.error();
   const PerAxis<std::int32_t> size = size_of(grid);
   const PerAxis<std::int32_t> tile{cuda::kCoarseAcross, shape.tiles * cuda::kCoarseRows};
-  const auto skipped = [](std::int64_t first, std::int64_t block) { return first - floor_div(first, block) * block; };
   const cuda::DecimateMatrixArguments arguments{.grid = grid_arguments(grid, x, y),
                                                 .skip = {skipped(grid.x.first, tile.x), skipped(grid.y.first, tile.y)}};
   Pass pass = make_pass("gauss_matrix", arguments, size, tile, {shape.threads(), 1}, Storage::buffer);
   pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
 
-  out.error += kErrorOfProducts;
   const GpuModel model = gpu_model(p.device);
-  constexpr double kSlowness = 3.5;  // measured of rgba8: times what reading the image takes
-  out.seconds += model.launch_seconds + kSlowness * static_cast<double>(source_bytes(p)) / model.bytes_per_second;
+  // Measured at sigma 8 to 100: times what reading the image takes.
+  const double slowness = format.channels == 4 ? (format.bits == 8 ? 2.7 : 2.1) : format.bits == 8 ? 6.0 : format.bits == 16 ? 3.5 : 2.6;
+  out.seconds += model.launch_seconds + slowness * static_cast<double>(source_bytes(p)) / model.bytes_per_second;
   return pass;
 }
 
@@ -179,6 +169,61 @@ Result<std::vector<Pass>> blurring(const Problem& p, const AxisPlan& x, const Ax
   return std::vector<Pass>{std::move(pass)};
 }
 
+/// By products on tensor cores, of bytes.
+Result<std::vector<Pass>> blurring_by_products(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& from,
+                                               const PerAxis<CoarseRange>& to, Proposal& out) {
+  const auto nx = static_cast<std::int32_t>(x.coarse.weights.size()), ny = static_cast<std::int32_t>(y.coarse.weights.size());
+  if (Status s = check_shared(p, cuda::grid_matrix_shared_bytes(nx, ny)); !s) return s.error();
+  constexpr std::int32_t kSide = cuda::kProductRows;
+  const int channels = info(p.src.format).channels;
+  const cuda::GridMatrixArguments arguments{.skip = {skipped(to.x.first, kSide), skipped(to.y.first, kSide)}, .source_width = from.x.size};
+  Pass pass = make_pass("gauss_grid_matrix", arguments, size_of(to), {cuda::grid_tiles_of_block(channels) * cuda::kProductColumns, kSide},
+                        {cuda::kProductThreads, 1}, Storage::buffer);
+  pass.taps = {x.coarse, y.coarse};
+  pass.origin = {static_cast<std::int32_t>(to.x.first - from.x.first), static_cast<std::int32_t>(to.y.first - from.y.first)};
+  const GpuModel model = gpu_model(p.device);
+  const double numbers = static_cast<double>(to.x.size) * static_cast<double>(to.y.size) * channels;
+  constexpr double kSlowness = 6.0;  // measured: times what reading and writing the grid takes
+  out.seconds += model.launch_seconds + kSlowness * 8.0 * numbers / model.bytes_per_second;
+  return std::vector<Pass>{std::move(pass)};
+}
+
+/// The segment of a row that a block upsamples by products; 0: none, as samples lie too close or pixels apart, or as what is made of them
+/// can leave the range of codes.
+std::int32_t upsample_segment(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
+  const FormatInfo& format = info(p.dst.format);
+  const auto has_negative_weights = [](const AxisPlan& axis) {
+    const auto is_negative = [](double w) { return w < 0.0; };
+    return std::ranges::any_of(axis.coarse.weights, is_negative) || std::ranges::any_of(axis.spline, is_negative);
+  };
+  if (format.is_unorm() && (has_negative_weights(x) || has_negative_weights(y))) return 0;
+  if (p.spec.stride.x.step != 1 || p.spec.stride.y.step != 1) return 0;
+  const auto support_x = static_cast<std::int32_t>(x.support()), support_y = static_cast<std::int32_t>(y.support());
+  if (cuda::upsample_row_blocks(y.factor, support_y) > cuda::kMostUpsampleRowBlocks) return 0;
+  return cuda::upsample_segment(x.factor, support_x, format.pixel_bytes(), format.is_floating());
+}
+
+/// By products on tensor cores, segments of rows at fixed places of the whole image.
+Pass upsampling_by_products(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, std::int32_t segment,
+                            Proposal& out) {
+  const FormatInfo& format = info(p.dst.format);
+  const Rect r = region(p);
+  const PerAxis<std::int64_t> skip{skipped(r.x, segment), skipped(r.y, cuda::kProductRows)};
+  const std::int64_t across = (p.dst.width + skip.x + segment - 1) / segment;
+  constexpr std::int32_t kStep = cuda::kProductThreads / 32 * cuda::kProductRows;
+  const double at_once = cuda::upsample_matrix_at_once(format.is_unorm());
+  const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, at_once, kStep, kStep);
+  const cuda::UpsampleMatrixArguments arguments{.grid = grid_arguments(grid, x, y), .skip = {skip.x, skip.y}, .source_width = grid.x.size};
+  Pass pass = make_pass("gauss_upsample_matrix", arguments, {p.dst.width, p.dst.height}, {segment, rows}, {cuda::kProductThreads, 1},
+                        Storage::buffer);
+  pass.taps = {spline_taps(x, x.factor), spline_taps(y, y.factor)};
+  const GpuModel model = gpu_model(p.device);
+  // Measured as well: times what writing the image takes.
+  const double slowness = format.channels == 4 ? 1.6 : format.bits == 8 ? 4.0 : format.bits == 16 ? 2.5 : 2.0;
+  out.seconds += model.launch_seconds + slowness * static_cast<double>(p.dst.payload_bytes()) / model.bytes_per_second;
+  return pass;
+}
+
 Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, Proposal& out) {
   const int channels = info(p.dst.format).channels;
   const std::int64_t across = (std::int64_t{p.dst.width} * channels + 4 * cuda::kUpsampleThreads - 1) / (4 * cuda::kUpsampleThreads);
@@ -204,6 +249,18 @@ double slowness_of_sums(const FormatInfo& format) {
   return format.is_floating() && format.bits == 16 ? 2.2 : 1.6;
 }
 
+Halo widened(Halo axis, std::int64_t pixels) {
+  axis.before.pixels += pixels;
+  axis.after.pixels += pixels;
+  return axis;
+}
+
+Reach widened(Reach axis, std::int64_t pixels) {
+  axis.before += static_cast<std::int32_t>(pixels);
+  axis.after += static_cast<std::int32_t>(pixels);
+  return axis;
+}
+
 }  // namespace
 
 Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
@@ -218,14 +275,21 @@ Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan
   const PerAxis<CoarseRange> grid{coarse_range(x, mode.x, p.src.width, r.x, r.width), coarse_range(y, mode.y, p.src.height, r.y, r.height)};
   const PerAxis<CoarseRange> blurred{expanded_from(expanded_x, r.x, r.width), expanded_from(expanded_y, r.y, r.height)};
   out.seconds = 0.0;
-  const DecimateMath math = kDecimateMath.of(p, check_products(p, out.error) ? DecimateMath::coopmat : DecimateMath::f32);
-  Result<Pass> decimate = math == DecimateMath::coopmat ? decimating_by_products(p, x, y, grid, out) : decimating(p, x, y, grid, out);
-  if (!decimate) return decimate.error();
+  const Status products = check_products(p);
+  const DecimateMath math = kDecimateMath.of(p, products ? DecimateMath::coopmat : DecimateMath::f32);
+  if (math == DecimateMath::coopmat && !products) return products.error();
   out.options.insert(kDecimateMath.as(math));
-  Result<std::vector<Pass>> blur = blurring(p, x, y, grid, blurred, out);
+  const bool by_products = math == DecimateMath::coopmat;
+  const bool are_bytes = info(p.src.format).is_unorm();
+  const std::int32_t segment = by_products ? upsample_segment(p, expanded_x, expanded_y) : 0;
+  Result<Pass> decimate = by_products ? decimating_by_products(p, x, y, grid, out) : decimating(p, x, y, grid, out);
+  if (!decimate) return decimate.error();
+  Result<std::vector<Pass>> blur =
+      by_products && are_bytes ? blurring_by_products(p, x, y, grid, blurred, out) : blurring(p, x, y, grid, blurred, out);
   if (!blur) return blur.error();
-  Pass expand = expanding_from(p, expanded_x, expanded_y, blurred, out);
-  if (math == DecimateMath::f32) {
+  Pass expand = segment > 0 ? upsampling_by_products(p, expanded_x, expanded_y, blurred, segment, out)
+                            : expanding_from(p, expanded_x, expanded_y, blurred, out);
+  if (!by_products) {
     const double launches = (2.0 + static_cast<double>(blur->size())) * gpu_model(p.device).launch_seconds;
     out.seconds = launches + slowness_of_sums(info(p.src.format)) * (out.seconds - launches);
   }
@@ -236,8 +300,17 @@ Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan
   blur->back().destination = expand.source = intermediate(static_cast<std::int32_t>(blur->size()));
   expand.origin = {r.x, r.y};
   out.halo = {x.halo(), y.halo()};
-  if (math == DecimateMath::coopmat)
-    out.halo = {made_together(out.halo->x, decimate->tile.x), made_together(out.halo->y, decimate->tile.y)};
+  if (by_products) {
+    out.halo = {made_together(out.halo->x, cuda::kCoarseAcross),
+                made_together(out.halo->y, cuda::GaussMatrixShape::tiles_of(y.factor) * cuda::kCoarseRows)};
+  }
+  if (by_products && !are_bytes) {
+    // What is not finite acts on all that is made together with what it belongs to, and so do pixels that are read without a weight.
+    const std::int64_t across = (cuda::kCoarseAcross - 1) * x.factor + 2 * cuda::kMatrixSide + cuda::kMatrixAligned + segment;
+    const std::int64_t down = (cuda::GaussMatrixShape::tiles_of(y.factor) * cuda::kCoarseRows - 1) * y.factor + cuda::kProductRows;
+    out.reach = PerAxis<Reach>{widened(out.reach->x, across), widened(out.reach->y, down)};
+    out.halo = {widened(out.halo->x, across), widened(out.halo->y, down)};
+  }
   out.moved_bytes = moved_bytes(p, out.intermediates);
   out.passes = {std::move(*decimate)};
   std::ranges::move(*blur, std::back_inserter(out.passes));

@@ -34,7 +34,7 @@ inline constexpr NumberOption kCoarseRows("coarse_rows", {"2", "4", "8"}, 1024, 
 
 enum class DecimateMath : std::uint8_t { f32, coopmat };
 inline constexpr EnumOption<DecimateMath> kDecimateMath("math", {"f32", "coopmat"}, "what is expected to be faster within the error",
-                                                        "GPU: downsampling by sums of f32, or along rows by cooperative matrices",
+                                                        "GPU: downsampling by sums of f32 or cooperative matrices, and on CUDA upsampling",
                                                         {.changes_bits = true});
 inline constexpr ListedNumberOption kReadPixels("read_pixels", {"1", "2", "4", "8"}, "what fills 8 or 16 bytes",
                                                 "GPU: neighbouring pixels that a thread reads at once", {.most_in_software = 2});

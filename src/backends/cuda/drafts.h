@@ -77,9 +77,11 @@ struct Draft {
 [[nodiscard]] Draft gauss_decimate(const Plan& plan, const Pass& pass, const DecimateArguments& given, Tables& tables);
 [[nodiscard]] Draft gauss_grid(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables);
 [[nodiscard]] Draft gauss_grid_columns(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables);
+[[nodiscard]] Draft gauss_grid_matrix(const Plan& plan, const Pass& pass, const GridMatrixArguments& given, Tables& tables);
 [[nodiscard]] Draft gauss_grid_rows(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables);
 [[nodiscard]] Draft gauss_matrix(const Plan& plan, const Pass& pass, const DecimateMatrixArguments& given, Tables& tables);
 [[nodiscard]] Draft gauss_upsample(const Plan& plan, const Pass& pass, const CoarseGridArguments& given, Tables& tables);
+[[nodiscard]] Draft gauss_upsample_matrix(const Plan& plan, const Pass& pass, const UpsampleMatrixArguments& given, Tables& tables);
 
 [[nodiscard]] Draft box_along(const Plan& plan, const Pass& pass, const BoxArguments& given, Tables& tables);
 [[nodiscard]] Draft box_any(const Plan& plan, const Pass& pass, const BoxArguments& given, Tables& tables);

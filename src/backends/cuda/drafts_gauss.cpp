@@ -1,5 +1,6 @@
 // Kernels of gauss.decimate: coarse samples, their blur, and pixels from them.
 #include "backends/cuda/drafts.h"
+#include "backends/cuda/kernels/coarse_products_shape.h"
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
 #include "backends/cuda/kernels/gauss_grid_shape.h"
 #include "backends/cuda/kernels/gauss_matrix_shape.h"
@@ -50,32 +51,13 @@ Draft gauss_decimate(const Plan& plan, const Pass& pass, const DecimateArguments
 }
 
 Draft gauss_matrix(const Plan& plan, const Pass& pass, const DecimateMatrixArguments& given, Tables& tables) {
-  GaussMatrix a{shared_of(plan, pass)};
-  a.factor_x = given.grid.factor_x;
-  a.factor_y = given.grid.factor_y;
-  a.support_x = given.grid.support_x;
-  a.support_y = given.grid.support_y;
+  GaussMatrix a{grid_of(plan, pass, given.grid, tables)};
   a.centre_x = given.grid.centre.x;
   a.first_x = given.grid.first.x * a.factor_x - a.centre_x;
   a.first_y = given.grid.first.y * a.factor_y - given.grid.centre.y;
   a.skip_x = given.skip.x;
   a.skip_y = given.skip.y;
   const GaussMatrixShape shape(a.factor_x, a.support_x, a.centre_x, a.factor_y, a.support_y);
-  const auto times = [](AxisTaps taps, double gain) {
-    for (double& weight : taps.weights) weight *= gain;
-    return taps;
-  };
-  const auto tap_x = [&](int product, int lane, int word, int half) {
-    return spline_tap_x(product, lane, word, half, shape.lead, a.factor_x);
-  };
-  const auto tap_y = [&](int product, int lane, int word, int half) {
-    return spline_tap_y(product, lane, word, half, shape.groups(), a.factor_y);
-  };
-  constexpr std::int32_t kHalves = 2;  // that a weight is the sum of
-  a.splines_x = static_cast<std::uint64_t>(
-      tables.add_values(matrices_of_taps(times(pass.taps.x, kSplineGainX), kHalves, shape.products, kMatrixWordsX, tap_x)));
-  a.splines_y = static_cast<std::uint64_t>(
-      tables.add_values(matrices_of_taps(times(pass.taps.y, kSplineGainY), kHalves, shape.tiles * shape.groups(), kMatrixWordsY, tap_y)));
   a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside_pixel(plan.src.format, a.outside)));
   a.destination.width = pass.size.x;
   a.blocks_across = ceil_div(pass.size.x + a.skip_x, kCoarseAcross);
@@ -86,7 +68,8 @@ Draft gauss_matrix(const Plan& plan, const Pass& pass, const DecimateMatrixArgum
           {nullptr,
            a,
            static_cast<std::uint32_t>(shape.threads()),
-           static_cast<std::uint32_t>(shape.shared_bytes(info(plan.src.format).channels)),
+           static_cast<std::uint32_t>(
+               shape.shared_bytes(info(plan.src.format).channels, gauss_matrix_pair_bytes(ending_of(plan) == "_f32"), a.factor_y)),
            pass.source,
            pass.destination,
            {}}};
@@ -134,6 +117,25 @@ Draft gauss_grid_columns(const Plan& plan, const Pass& pass, const GridBlurArgum
   return gauss_grid_axis(plan, pass, given, true, tables);
 }
 
+Draft gauss_grid_matrix(const Plan& plan, const Pass& pass, const GridMatrixArguments& given, Tables& tables) {
+  GaussGridMatrix a{shared_of(plan, pass)};
+  a.taps = static_cast<std::uint64_t>(tables.add<float>(of_both_axes(pass.taps)));
+  a.taps_x = static_cast<std::int32_t>(pass.taps.x.weights.size());
+  a.taps_y = static_cast<std::int32_t>(pass.taps.y.weights.size());
+  a.first_x = pass.origin.x - pass.taps.x.anchor;
+  a.first_y = pass.origin.y - pass.taps.y.anchor;
+  a.skip_x = given.skip.x;
+  a.skip_y = given.skip.y;
+  a.source.width = given.source_width;
+  a.destination.width = pass.size.x;
+  a.blocks_across = ceil_div(pass.size.x + a.skip_x, pass.tile.x);
+  a.blocks_down = ceil_div(pass.size.y + a.skip_y, pass.tile.y);
+  const std::int32_t shared = grid_matrix_shared_bytes(a.taps_x, a.taps_y);
+  return {"gauss_grid_matrix",
+          name_of("gauss_grid_matrix", plan, "_f32"),
+          {nullptr, a, kProductThreads, static_cast<std::uint32_t>(shared), pass.source, pass.destination, {}}};
+}
+
 Draft gauss_upsample(const Plan& plan, const Pass& pass, const CoarseGridArguments& given, Tables& tables) {
   GaussUpsample a{grid_of(plan, pass, given, tables)};
   const PerAxis<AxisPlaces> places = places_of(plan.spec);
@@ -148,6 +150,28 @@ Draft gauss_upsample(const Plan& plan, const Pass& pass, const CoarseGridArgumen
   return {"gauss_decimate",
           name_of("gauss_upsample", plan, ending_of_support(plan, a.support_y, a.support_x)),
           {nullptr, a, kUpsampleThreads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination, {}}};
+}
+
+Draft gauss_upsample_matrix(const Plan& plan, const Pass& pass, const UpsampleMatrixArguments& given, Tables& tables) {
+  GaussUpsampleMatrix a{grid_of(plan, pass, given.grid, tables)};
+  const FormatInfo& format = info(plan.dst.format);
+  a.starts = static_cast<std::uint64_t>(tables.add<float>(std::vector<double>(4, format.is_unorm() ? kCodeZero : 0.0)));
+  const PerAxis<AxisPlaces> places = places_of(plan.spec);
+  a.first_x = static_cast<std::int32_t>(places.x.first) + given.grid.centre.x - given.grid.first.x * a.factor_x;
+  a.first_y = static_cast<std::int32_t>(places.y.first) + given.grid.centre.y - given.grid.first.y * a.factor_y;
+  a.skip_x = given.skip.x;
+  a.skip_y = given.skip.y;
+  a.segment = pass.tile.x;
+  a.bands = pass.tile.y / kProductRows;
+  a.all_bands = ceil_div(pass.size.y + a.skip_y, kProductRows);
+  a.source.width = given.source_width;
+  a.blocks_across = ceil_div(pass.size.x + a.skip_x, a.segment);
+  a.blocks_down = ceil_div(a.all_bands, a.bands);
+  const std::string ending = std::string(ending_of(plan)) + "_" + std::to_string(upsample_row_blocks(a.factor_y, a.support_y));
+  const std::int32_t shared = upsample_matrix_shared_bytes(a.segment, format.is_unorm());
+  return {"gauss_upsample_matrix",
+          name_of("gauss_upsample_matrix", plan, ending),
+          {nullptr, a, kProductThreads, static_cast<std::uint32_t>(shared), pass.source, pass.destination, {}}};
 }
 
 }  // namespace mollify::cuda

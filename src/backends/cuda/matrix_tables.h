@@ -1,6 +1,7 @@
 // Tables that kernels of tensor cores read.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -36,13 +37,15 @@ template <class TapOf>
   return out;
 }
 
-/// A pixel of a constant border as images of bytes or halves store it.
+/// A pixel of a constant border as images of bytes, halves or floats store it.
 [[nodiscard]] inline std::vector<std::uint32_t> outside_pixel(PixelFormat format, const Outside& outside) {
-  std::vector<std::uint32_t> words(2);
+  std::vector<std::uint32_t> words(4);
   for (std::size_t c = 0; c < 4; ++c) {
     const double value = outside.value[c];
     if (info(format).is_unorm()) {
       words[0] |= static_cast<std::uint32_t>(std::lround(value)) << 8 * c;
+    } else if (info(format).bits == 32) {
+      words[c] = std::bit_cast<std::uint32_t>(static_cast<float>(value));
     } else {
       words[c / 2] |= std::uint32_t{double_to_half(value)} << 16 * (c % 2);
     }

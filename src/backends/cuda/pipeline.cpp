@@ -38,9 +38,11 @@ constexpr std::array kKernels = {
     KernelRow{"gauss_decimate", make<DecimateArguments, gauss_decimate>},
     KernelRow{"gauss_grid", make<GridBlurArguments, gauss_grid>},
     KernelRow{"gauss_grid_columns", make<GridBlurArguments, gauss_grid_columns>},
+    KernelRow{"gauss_grid_matrix", make<GridMatrixArguments, gauss_grid_matrix>},
     KernelRow{"gauss_grid_rows", make<GridBlurArguments, gauss_grid_rows>},
     KernelRow{"gauss_matrix", make<DecimateMatrixArguments, gauss_matrix>},
     KernelRow{"gauss_upsample", make<CoarseGridArguments, gauss_upsample>},
+    KernelRow{"gauss_upsample_matrix", make<UpsampleMatrixArguments, gauss_upsample_matrix>},
     KernelRow{"nxn_direct", make<FloatArguments, nxn_direct>},
     KernelRow{"sep_columns", make<ColumnsArguments, sep_columns>},
     KernelRow{"sep_fused", make<NoArguments, sep_fused>},
@@ -66,10 +68,14 @@ void move_tables(Arguments& arguments, CUdeviceptr tables) {
   if (auto* decimate = std::get_if<GaussDecimate>(&arguments)) decimate->splines += tables;
   if (auto* decimate = std::get_if<GaussMatrix>(&arguments)) {
     decimate->outside_pixel += tables;
-    decimate->splines_x += tables;
-    decimate->splines_y += tables;
+    decimate->splines += tables;
   }
   if (auto* upsample = std::get_if<GaussUpsample>(&arguments)) upsample->splines += tables;
+  if (auto* upsample = std::get_if<GaussUpsampleMatrix>(&arguments)) {
+    upsample->splines += tables;
+    upsample->starts += tables;
+  }
+  if (auto* grid = std::get_if<GaussGridMatrix>(&arguments)) grid->taps += tables;
   if (auto* pass = std::get_if<SepPass>(&arguments)) pass->taps += tables;
   if (auto* matrix = std::get_if<NxnDirect>(&arguments)) matrix->weights += tables;
 }

@@ -138,16 +138,10 @@ struct GaussDecimate : CoarseGrid {
 };
 
 /// The same on tensor cores. A block makes coarse samples of a few rows; see gauss_matrix.cu.
-struct GaussMatrix : Shared {
-  std::uint64_t splines_x = 0;  ///< address of a lane's numbers of matrices: see gauss_matrix_shape.h
-  std::uint64_t splines_y = 0;
+struct GaussMatrix : CoarseGrid {
   std::uint64_t outside_pixel = 0;  ///< address of a stored pixel of a constant border
-  std::int32_t factor_x = 1;        ///< pixels from a coarse sample to the next
-  std::int32_t factor_y = 1;
-  std::int32_t support_x = 1;  ///< coarse samples that a pixel belongs to
-  std::int32_t support_y = 1;
-  std::int32_t centre_x = 0;  ///< pixels that its weights begin before a coarse sample
-  std::int32_t first_x = 0;   ///< source pixel of the first weight of coarse sample (0, 0)
+  std::int32_t centre_x = 0;        ///< pixels that its weights begin before a coarse sample
+  std::int32_t first_x = 0;         ///< source pixel of the first weight of coarse sample (0, 0)
   std::int32_t first_y = 0;
   std::int32_t skip_x = 0;  ///< coarse samples that lie between the first block's beginning and sample (0, 0)
   std::int32_t skip_y = 0;
@@ -160,6 +154,29 @@ struct GaussUpsample : CoarseGrid {
   std::int32_t step_x = 1;  ///< source pixels from one destination pixel to the next
   std::int32_t step_y = 1;
   std::int32_t rows = 0;  ///< of the destination, of a chunk
+};
+
+/// The same on tensor cores; see gauss_upsample_matrix.cu.
+struct GaussUpsampleMatrix : CoarseGrid {
+  std::uint64_t starts = 0;  ///< address of what four sums begin with: from memory, as compilers copy a number that they see is the same
+  std::int32_t first_x = 0;  ///< the place of destination pixel (0, 0) from the first weight of coarse sample (0, 0) on
+  std::int32_t first_y = 0;
+  std::int32_t skip_x = 0;     ///< pixels that lie between the first segment's beginning and destination column 0
+  std::int32_t skip_y = 0;     ///< the same of rows, from the beginning of the first band
+  std::int32_t segment = 0;    ///< columns that a block makes
+  std::int32_t bands = 0;      ///< of rows, of a chunk
+  std::int32_t all_bands = 0;  ///< of an image
+};
+
+/// The blur of the grid in between, on tensor cores; see gauss_grid_matrix.cu.
+struct GaussGridMatrix : Shared {
+  std::uint64_t taps = 0;  ///< address of taps_x and then taps_y weights, f32
+  std::int32_t taps_x = 1;
+  std::int32_t taps_y = 1;
+  std::int32_t first_x = 0;  ///< source column of the first tap of destination column 0
+  std::int32_t first_y = 0;  ///< the same of rows
+  std::int32_t skip_x = 0;   ///< coarse samples that lie between the first block's beginning and sample (0, 0)
+  std::int32_t skip_y = 0;
 };
 
 /// Every weight of a matrix.

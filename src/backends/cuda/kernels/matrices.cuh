@@ -11,6 +11,11 @@ __device__ inline unsigned two_halves(float low, float high) {
   return reinterpret_cast<const unsigned&>(halves);
 }
 
+/// Cut to the eleven bits of a half, so that the rest is what it lacks.
+__device__ inline float upper_half(float v) {
+  return __uint_as_float(__float_as_uint(v) & 0xFFFFE000U);
+}
+
 /// What a lane holds of a matrix of sums.
 struct alignas(16) Sums {
   float at[4];
@@ -35,6 +40,46 @@ __device__ inline void multiply_add(Sums& sums, const unsigned (&left)[4], unsig
   };
   half(left[0], left[1], right, addend);
   half(left[2], left[3], below, sums);
+#endif
+}
+
+/// The matrix of 8x8 numbers of 16 bits, turned over: a lane holds columns 2q and 2q + 1 of row g.
+__device__ inline unsigned transposed(unsigned matrix) {
+#if defined(MOLLIFY_EMULATION)
+  return emulation::transposed(matrix);
+#else
+  unsigned out;
+  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(out) : "r"(matrix));
+  return out;
+#endif
+}
+
+/// The same of 16x8 and 8x8 numbers of f32, of which the lower 13 bits are not read. A lane holds, of `left`, row g and g + 8 of one
+/// column, and then of another; of `right`, the same two rows of column g: which two, `left` and `right` agree upon.
+__device__ inline void multiply_add_tf32(Sums& sums, const unsigned (&left)[4], const unsigned (&right)[2], const Sums& addend) {
+#if defined(MOLLIFY_EMULATION)
+  emulation::multiply_add_tf32(sums.at, left, right, addend.at);
+#elif __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+      : "=f"(sums.at[0]), "=f"(sums.at[1]), "=f"(sums.at[2]), "=f"(sums.at[3])
+      : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]), "f"(addend.at[0]), "f"(addend.at[1]),
+        "f"(addend.at[2]), "f"(addend.at[3]));
+#else
+  // Tensor cores of earlier GPUs have no such numbers.
+  const int lane = threadIdx.x % 32, q = lane % 4, g = lane / 4;
+  Sums out = addend;
+#pragma unroll
+  for (int k = 0; k < 8; ++k) {
+    float of_left[2], of_right[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      of_left[i] = __uint_as_float(__shfl_sync(~0U, left[2 * (k / 4) + i], 4 * g + k % 4));
+      of_right[i] = __uint_as_float(__shfl_sync(~0U, right[k / 4], 4 * (2 * q + i) + k % 4));
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) out.at[i] = fmaf(of_left[i / 2], of_right[i % 2], out.at[i]);
+  }
+  sums = out;
 #endif
 }
 

@@ -98,9 +98,10 @@ struct FourPixels<Component::f16, 4> {
   using Pair = uint4;
   uint4 left, right;  // two pixels each
 
-  __device__ void load(const char* pixels) {
+  /// `apart`: bytes from the first two pixels to the others.
+  __device__ void load(const char* pixels, int apart = 16) {
     left = __ldg(reinterpret_cast<const uint4*>(pixels));
-    right = __ldg(reinterpret_cast<const uint4*>(pixels) + 1);
+    right = __ldg(reinterpret_cast<const uint4*>(pixels + apart));
   }
   __device__ void set(int i, Pixel pixel) {
     uint4& two = i < 2 ? left : right;
@@ -135,11 +136,6 @@ struct FourPixels<Component::f16, 4> {
     halves[3] = static_cast<unsigned short>(pixel.y >> 16);
   }
 };
-
-/// Cut to the eleven bits of a half, so that the rest is what it lacks.
-__device__ inline float upper_half(float v) {
-  return __uint_as_float(__float_as_uint(v) & 0xFFFFE000U);
-}
 
 }  // namespace
 }  // namespace mollify::cuda

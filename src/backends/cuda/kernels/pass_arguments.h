@@ -97,6 +97,28 @@ struct DecimateMatrixArguments {
   }
 };
 
+/// gauss_upsample_matrix.
+struct UpsampleMatrixArguments {
+  CoarseGridArguments grid;
+  PerAxis<Whole> skip;  ///< pixels that lie between the first segment's or band's beginning and the first of the destination
+  Whole source_width;   ///< coarse samples of a row that are no padding
+  static void each(auto& self, auto visit) {
+    visit("", self.grid);
+    visit("skip", self.skip);
+    visit("source_width", self.source_width);
+  }
+};
+
+/// gauss_grid_matrix.
+struct GridMatrixArguments {
+  PerAxis<Whole> skip;  ///< coarse samples that lie between the first block's beginning and the first of the destination
+  Whole source_width;   ///< coarse samples of a row that are no padding
+  static void each(auto& self, auto visit) {
+    visit("skip", self.skip);
+    visit("source_width", self.source_width);
+  }
+};
+
 /// gauss_grid, gauss_grid_rows and gauss_grid_columns.
 struct GridBlurArguments {
   Whole source_width;  ///< coarse samples of a row that are no padding

@@ -9,9 +9,6 @@
 namespace mollify::cuda {
 namespace {
 
-/// Sums are 1024 more than codes: from there to 2048 halves are the whole numbers, so that the low byte is the rounded code.
-constexpr float kCodeZero = 1024.0F, kCodeMost = 1279.0F;
-
 /// How a warp loads and stores: four pixels at once, one by one as some columns or rows are outside, or component by component.
 enum class Way { whole, edge, unaligned };
 

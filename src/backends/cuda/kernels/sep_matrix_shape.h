@@ -10,6 +10,9 @@ inline constexpr int kMatrixRows = 8;       ///< rows that one product makes
 inline constexpr int kMatrixThreads = 128;  ///< of a block; each warp makes a strip of its own
 inline constexpr int kMatrixAligned = 4;    ///< pixels that a lane loads together: strips are read from a multiple of these on
 
+/// Sums of bytes are 1024 more than codes: from there to 2048 halves are the whole numbers, so that the low byte is the rounded code.
+inline constexpr float kCodeZero = 1024.0F, kCodeMost = 1279.0F;
+
 /// What a kernel is compiled for: products along x for 16 pixels of a row, and rows of 8 rows that 8 rows of the result depend on.
 struct MatrixSize {
   int across;
