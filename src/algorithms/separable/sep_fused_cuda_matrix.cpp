@@ -104,8 +104,8 @@ Result<Proposal> propose_sep_fused_cuda_matrix(const Problem& p) {
   const auto moved = static_cast<double>(source_bytes(p) + p.dst.payload_bytes());
   // Measured on images that fill the device, per 8 rows that a strip keeps: more than a copy of the same bytes takes. Small ones take
   // as long as the steps of a strip.
-  constexpr int kMostInRegisters = 7;  // groups of 8 rows of halves that a result depends on; of more, some lie in local memory
-  const double slowness = splits && size->down > kMostInRegisters ? 4.0 : 1.1 + (splits ? 0.16 : 0.18) * size->down;
+  constexpr int kMostInRegisters = 6;  // groups of 8 rows of halves that a result depends on; of more, some lie in local memory
+  const double slowness = splits && size->down > kMostInRegisters ? size->down - 4.0 : 1.1 + (splits ? 0.16 : 0.18) * size->down;
   constexpr double kStep = 0.4;  // of what steps of others take
   const double steps = kStep * reads * rows / kMatrixRows;
   out.seconds = model.launch_seconds + std::max(moved / model.bytes_per_second * slowness, steps * model.step_seconds);

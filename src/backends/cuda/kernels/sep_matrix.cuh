@@ -240,12 +240,6 @@ __device__ inline void make_strip(const SepMatrix& a, const StripPlace& place) {
   work.template march<kWay>(place.reads);
 }
 
-/// Code of its own, which leaves the registers of whole strips alone.
-template <Way kWay, Component kComponent, int kChannels, int kAcross, int kDown>
-__device__ __noinline__ void make_other_strip(const SepMatrix& a, StripPlace place) {
-  make_strip<kWay, kComponent, kChannels, kAcross, kDown>(a, place);
-}
-
 template <Component kComponent, int kChannels, int kAcross, int kDown>
 __device__ void sep_matrix(const SepMatrix& a) {
   using Work = Strip<kComponent, kChannels, kAcross, kDown>;
@@ -287,9 +281,9 @@ __device__ void sep_matrix(const SepMatrix& a) {
   if (reads_whole && has_rows && writes_whole) {
     make_strip<Way::whole, kComponent, kChannels, kAcross, kDown>(a, place);
   } else if (kChannels == 1 || (a.source.is_aligned && a.destination.is_aligned)) {
-    make_other_strip<Way::edge, kComponent, kChannels, kAcross, kDown>(a, place);
+    make_strip<Way::edge, kComponent, kChannels, kAcross, kDown>(a, place);
   } else if constexpr (kChannels > 1) {
-    make_other_strip<Way::unaligned, kComponent, kChannels, kAcross, kDown>(a, place);
+    make_strip<Way::unaligned, kComponent, kChannels, kAcross, kDown>(a, place);
   }
 }
 
