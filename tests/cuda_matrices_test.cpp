@@ -7,6 +7,7 @@
 #include "cases/cases.h"
 #include "mollify/mollify.h"
 #include "reach_support.h"
+#include "windows_support.h"
 
 namespace mollify {
 namespace {
@@ -96,6 +97,20 @@ TEST(CudaMatrices, RegionsHaveTheBitsOfTheWhole) {
   expect_bits_of_whole("sep.fused:math=coopmat", "sep_matrix", {2.3, 3.1}, {131, 57, PixelFormat::rgba8}, {21, 11, 90, 37});
   // Coarse samples of the region begin within blocks of those of the whole.
   expect_bits_of_whole("gauss.decimate:math=coopmat", "gauss_matrix", {9, 14}, {431, 357, PixelFormat::rgba8}, {201, 131, 150, 97});
+}
+
+// Where sums begin follows from blocks of coarse samples and from segments of pixels, whose widths need not be multiples.
+TEST(CudaMatrices, WindowsHaveTheBitsOfTheWhole) {
+  const Device device = Device::open("cuda").value();
+  cases::Random random(1);
+  for (const char* text : {"gauss.decimate:factor=10x6,math=coopmat,support=5/901x301/r32f/gaussian:sigma=20/mirror",
+                           "gauss.decimate:math=coopmat/701x301/rgba16f/gaussian:sigma=20/clamp",
+                           "gauss.decimate:math=coopmat/701x301/r16f/gaussian:sigma=8/constant+reflect",
+                           "gauss.decimate:factor=16,math=coopmat,support=3/701x1201/r8/gaussian:sigma=60/mirror",
+                           "gauss.decimate:math=coopmat/701x301/rgba8/gaussian:sigma=20/clamp"}) {
+    const Case c = cases::parse_case(text).value();
+    EXPECT_TRUE(test::expect_same_bits(c, c.algorithm, device, random)) << text;
+  }
 }
 
 }  // namespace

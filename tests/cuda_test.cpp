@@ -151,6 +151,25 @@ TEST(CudaPlan, WideGaussiansOfBytesAndHalvesTakeTensorCores) {
   }
 }
 
+/// Weights of products grow with the factor; sums take little more.
+TEST(CudaPlan, ProductsNeedRoomForTheirWeights) {
+  DeviceInfo device = fake_cuda();
+  device.gpu.shared_bytes = 99 << 10;
+  const ImageDesc desc{16384, 16384, PixelFormat::r32f};
+  for (const auto& [sigma, kernel] : {std::pair{20.0, "gauss_matrix"}, {400.0, "gauss_decimate"}}) {
+    const Plan plan = *make_plan(gaussian(sigma), desc, desc, device);
+    EXPECT_EQ(plan.algorithm.id, "gauss.decimate") << sigma;
+    EXPECT_EQ(plan.passes.front().kernel, kernel) << sigma;
+  }
+  device.gpu.shared_bytes = 64 << 10;  // tensor cores of such a GPU have halves only
+  const auto kernel = [&](PixelFormat format) {
+    const ImageDesc small{4096, 4096, format};
+    return make_plan(gaussian(20.0), small, small, device)->passes.front().kernel;
+  };
+  EXPECT_EQ(kernel(PixelFormat::rgba8), "gauss_matrix");
+  EXPECT_EQ(kernel(PixelFormat::rgba16f), "gauss_decimate");
+}
+
 TEST(CudaPlan, WideGaussiansAreDecimated) {
   for (const PixelFormat format : {PixelFormat::rgb8, PixelFormat::rgb16, PixelFormat::rgba32f}) {
     const ImageDesc desc{4096, 4096, format};

@@ -27,19 +27,13 @@ DecimationCosts costs_of_products() {
   return {.pixel = 1.25, .tap = 27.0, .shared = 0.1, .growing_from = 12.0};
 }
 
-/// Whether CUDA makes coarse samples of such images by products of matrices.
-bool has_products(const DeviceInfo& device, const FormatInfo& source) {
-  const bool is_known = source.is_unorm() ? source.bits == 8 : source.is_floating() && source.bits == 16;
-  return device.backend == Backend::cuda && is_known && (source.channels == 1 || source.channels == 4);
-}
-
 constexpr std::int32_t kMostRowsAhead = 8;
 
 }  // namespace
 
-PerAxis<DecimationCosts> decimation_costs(const DeviceInfo& device, PixelFormat source) {
+PerAxis<DecimationCosts> decimation_costs(const DeviceInfo& device, PixelFormat source, bool by_products) {
   if (device.backend == Backend::cpu) return {costs_of_cpus(), costs_of_cpus()};
-  if (has_products(device, info(source))) return {costs_of_products(), costs_of_products()};
+  if (by_products && info(source).bits <= 16) return {costs_of_products(), costs_of_products()};
   return costs_of_gpus(device, info(source).bits);
 }
 

@@ -19,8 +19,8 @@ struct DecimationCosts {
   double uneven_steps = 0.0;    ///< of factors beyond eight that are no multiples of eight
 };
 
-/// Of images of this format.
-[[nodiscard]] PerAxis<DecimationCosts> decimation_costs(const DeviceInfo& device, PixelFormat source);
+/// Of images of this format. `by_products`: CUDA may make all steps of them by products of matrices.
+[[nodiscard]] PerAxis<DecimationCosts> decimation_costs(const DeviceInfo& device, PixelFormat source, bool by_products);
 
 /// By this factor, where a pixel is made of `support` coarse samples and the grid's kernel has so many taps.
 [[nodiscard]] double cost_of(const DecimationCosts& costs, int factor, double support, double taps);

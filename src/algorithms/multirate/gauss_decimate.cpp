@@ -51,8 +51,13 @@ bool is_between(const Problem& p, Axis direction) {
   return places_on_axis(0, on(p.spec.stride, direction)).between;
 }
 
+/// Whether CUDA may make all steps by products of matrices.
+bool has_products(const Problem& p) {
+  return p.device.backend == Backend::cuda && check_products(p) && kDecimateMath.given(p) != DecimateMath::f32;
+}
+
 Terms terms_of(const Problem& p) {
-  Terms out{.costs = decimation_costs(p.device, p.src.format)};
+  Terms out{.costs = decimation_costs(p.device, p.src.format, has_products(p))};
   if (const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel)) {
     if (is_between(p, Axis::x)) out.halving.x = halved_distance(gaussian->sigma.x);
     if (is_between(p, Axis::y)) out.halving.y = halved_distance(gaussian->sigma.y);
@@ -126,9 +131,9 @@ double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   const double distance = kernel_distance_error(x.l1_distance * magnitude(y.coarse.weights) + y.l1_distance, p.src.format);
   const double rounding = rounding_of(p, x, y);
   const double gain = rounding_gain(p.spec, p.src.format, {x.coarse, y.coarse});
-  // On CUDA as much is kept of numbers as two halves hold, and one product of what these lack is left out.
+  // As much is kept of numbers as two halves hold, and one product of what these lack is left out.
   constexpr double kErrorOfProducts = 4.0 * 0x1p-22;
-  const double products = p.device.backend == Backend::cuda && check_products(p) ? kErrorOfProducts : 0.0;
+  const double products = has_products(p) ? kErrorOfProducts : 0.0;
   return colour_gain(p.spec) * distance + gain * rounding + products + colour_error(p.spec, Accumulator::f32);
 }
 

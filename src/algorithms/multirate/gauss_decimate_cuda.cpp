@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <numeric>
 #include <vector>
 
 #include "algorithms/common/occupancy.h"
@@ -86,15 +87,30 @@ double slowness_of_grid(const AxisPlan& x, const AxisPlan& y) {
   return 1.0 + 10.0 / (static_cast<double>(x.factor) * y.factor);
 }
 
+cuda::GaussMatrixShape shape_of_products(const AxisPlan& x, const AxisPlan& y) {
+  return {x.factor, static_cast<std::int32_t>(x.support()), static_cast<std::int32_t>(spline_centre(x.spline.size())), y.factor,
+          static_cast<std::int32_t>(y.support())};
+}
+
+/// Whether tensor cores may take part, and shared memory has room for weights.
+Status check_products(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
+  if (Status s = check_products(p); !s) return s;
+  const FormatInfo& format = info(p.src.format);
+  constexpr std::int64_t kSharedBytesWithoutTf32 = 64 << 10;  // of compute capability 7.5, and no later one
+  if (format.is_floating() && p.device.gpu.shared_bytes <= kSharedBytesWithoutTf32) {
+    return refusal("tensor cores of this GPU have no tf32");
+  }
+  const int pair_bytes = cuda::gauss_matrix_pair_bytes(format.is_floating() && format.bits == 32);
+  if (Status s = check_shared(p, shape_of_products(x, y).shared_bytes(format.channels, pair_bytes, y.factor)); !s) return s;
+  const auto nx = static_cast<std::int32_t>(x.coarse.weights.size()), ny = static_cast<std::int32_t>(y.coarse.weights.size());
+  return format.is_unorm() ? check_shared(p, cuda::grid_matrix_shared_bytes(nx, ny)) : Status();
+}
+
 /// By products on tensor cores. Blocks have fixed places in the grid of the whole image.
 Result<Pass> decimating_by_products(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
                                     Proposal& out) {
-  const cuda::GaussMatrixShape shape(x.factor, static_cast<std::int32_t>(x.support()),
-                                     static_cast<std::int32_t>(spline_centre(x.spline.size())), y.factor,
-                                     static_cast<std::int32_t>(y.support()));
+  const cuda::GaussMatrixShape shape = shape_of_products(x, y);
   const FormatInfo& format = info(p.src.format);
-  const int pair_bytes = cuda::gauss_matrix_pair_bytes(format.is_floating() && format.bits == 32);
-  if (Status s = check_shared(p, shape.shared_bytes(format.channels, pair_bytes, y.factor)); !s) return s.error();
   const PerAxis<std::int32_t> size = size_of(grid);
   const PerAxis<std::int32_t> tile{cuda::kCoarseAcross, shape.tiles * cuda::kCoarseRows};
   const cuda::DecimateMatrixArguments arguments{.grid = grid_arguments(grid, x, y),
@@ -177,8 +193,6 @@ Result<std::vector<Pass>> blurring(const Problem& p, const AxisPlan& x, const Ax
 /// By products on tensor cores, of bytes.
 Result<std::vector<Pass>> blurring_by_products(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& from,
                                                const PerAxis<CoarseRange>& to, Proposal& out) {
-  const auto nx = static_cast<std::int32_t>(x.coarse.weights.size()), ny = static_cast<std::int32_t>(y.coarse.weights.size());
-  if (Status s = check_shared(p, cuda::grid_matrix_shared_bytes(nx, ny)); !s) return s.error();
   constexpr std::int32_t kSide = cuda::kProductRows;
   const int channels = info(p.src.format).channels;
   const cuda::GridMatrixArguments arguments{.skip = {skipped(to.x.first, kSide), skipped(to.y.first, kSide)}, .source_width = from.x.size};
@@ -255,12 +269,6 @@ double slowness_of_sums(const FormatInfo& format) {
   return format.is_floating() && format.bits == 16 ? 2.2 : 1.6;
 }
 
-Halo widened(Halo axis, std::int64_t pixels) {
-  axis.before.pixels += pixels;
-  axis.after.pixels += pixels;
-  return axis;
-}
-
 Reach widened(Reach axis, std::int64_t pixels) {
   axis.before += static_cast<std::int32_t>(pixels);
   axis.after += static_cast<std::int32_t>(pixels);
@@ -281,7 +289,7 @@ Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan
   const PerAxis<CoarseRange> grid{coarse_range(x, mode.x, p.src.width, r.x, r.width), coarse_range(y, mode.y, p.src.height, r.y, r.height)};
   const PerAxis<CoarseRange> blurred{expanded_from(expanded_x, r.x, r.width), expanded_from(expanded_y, r.y, r.height)};
   out.seconds = 0.0;
-  const Status products = check_products(p);
+  const Status products = check_products(p, x, y);
   const DecimateMath math = kDecimateMath.of(p, products ? DecimateMath::coopmat : DecimateMath::f32);
   if (math == DecimateMath::coopmat && !products) return products.error();
   out.options.insert(kDecimateMath.as(math));
@@ -307,15 +315,16 @@ Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan
   expand.origin = {r.x, r.y};
   out.halo = {x.halo(), y.halo()};
   if (by_products) {
-    out.halo = {made_together(out.halo->x, cuda::kCoarseAcross),
-                made_together(out.halo->y, cuda::GaussMatrixShape::tiles_of(y.factor) * cuda::kCoarseRows)};
+    // Blocks of coarse samples and segments of pixels begin at the same places in a window as in the whole image.
+    const std::int64_t block = std::int64_t{cuda::kCoarseAcross} * x.factor;
+    out.halo = {made_together(out.halo->x, (segment > 0 ? std::lcm(block, segment) : block) / x.factor),
+                made_together(out.halo->y, cuda::kProductRows)};
   }
   if (by_products && !are_bytes) {
     // What is not finite acts on all that is made together with what it belongs to, and so do pixels that are read without a weight.
     const std::int64_t across = (cuda::kCoarseAcross - 1) * x.factor + 2 * cuda::kMatrixSide + cuda::kMatrixAligned + segment;
     const std::int64_t down = (cuda::GaussMatrixShape::tiles_of(y.factor) * cuda::kCoarseRows - 1) * y.factor + cuda::kProductRows;
     out.reach = PerAxis<Reach>{widened(out.reach->x, across), widened(out.reach->y, down)};
-    out.halo = {widened(out.halo->x, across), widened(out.halo->y, down)};
   }
   out.moved_bytes = moved_bytes(p, out.intermediates);
   out.passes = {std::move(*decimate)};

@@ -65,21 +65,7 @@ __device__ inline void multiply_add_tf32(Sums& sums, const unsigned (&left)[4], 
       : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]), "f"(addend.at[0]), "f"(addend.at[1]),
         "f"(addend.at[2]), "f"(addend.at[3]));
 #else
-  // Tensor cores of earlier GPUs have no such numbers.
-  const int lane = threadIdx.x % 32, q = lane % 4, g = lane / 4;
-  Sums out = addend;
-#pragma unroll
-  for (int k = 0; k < 8; ++k) {
-    float of_left[2], of_right[2];
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      of_left[i] = __uint_as_float(__shfl_sync(~0U, left[2 * (k / 4) + i], 4 * g + k % 4));
-      of_right[i] = __uint_as_float(__shfl_sync(~0U, right[k / 4], 4 * (2 * q + i) + k % 4));
-    }
-#pragma unroll
-    for (int i = 0; i < 4; ++i) out.at[i] = fmaf(of_left[i / 2], of_right[i % 2], out.at[i]);
-  }
-  sums = out;
+  __trap();  // tensor cores of earlier GPUs have no such numbers, and plans for them no such products
 #endif
 }
 
