@@ -54,7 +54,7 @@ struct CoarseRange {
 /// What rounding adds to the error.
 [[nodiscard]] double rounding_of(const Problem& p, const AxisPlan& x, const AxisPlan& y);
 
-/// Whether tensor cores of CUDA may take part.
+/// Whether tensor cores of CUDA have kernels for images of these formats that are blurred like that.
 [[nodiscard]] Status check_products(const Problem& p);
 
 /// What divides the scratch memory of an axis whose outputs lie `step` pixels apart, of which `taps` are those of the grid's kernel.

@@ -1,5 +1,6 @@
-// gauss.decimate on CUDA, three or four passes: the image becomes a grid of coarse samples, the grid is blurred as sep.fused blurs images,
-// or along its rows and then its columns, and pixels are expanded from it. Image and result are touched once.
+// gauss.decimate on CUDA, three or four passes: the image becomes a grid of coarse samples, the grid is blurred, and pixels are upsampled
+// from it. Image and result are touched once. Each step is by products of matrices or by sums of f32; by sums the grid is blurred as
+// sep.fused blurs images, or along its rows and then its columns.
 #include <algorithm>
 #include <array>
 #include <iterator>

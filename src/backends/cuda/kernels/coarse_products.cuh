@@ -13,7 +13,7 @@ namespace {
 // the left and eight rows on the right. On the left a lane has columns 2q and 2q + 1 of row g, and of row g + 8, as sums of products lie
 // too; on the right, rows 2q and 2q + 1 of column g. multiply() is sums = left * right + addend, of the first or of both of a pair.
 
-/// By halves, for numbers up to 2^15 that need no more than 2^-24 is exact to.
+/// By halves, for numbers up to 2^15 whose error may be 2^-25.
 struct Halves {
   struct alignas(16) LeftPair {
     unsigned upper[4];
@@ -159,16 +159,12 @@ struct alignas(4 * kChannels) Sample {
       const float2 v = __ldg(reinterpret_cast<const float2*>(from));
       sample.at[0] = v.x, sample.at[1] = v.y;
     } else {
-#pragma unroll
-      for (int c = 0; c < kChannels; ++c) sample.at[c] = __ldg(reinterpret_cast<const float*>(from) + c);
+      static_assert(kChannels == 1);
+      sample.at[0] = __ldg(reinterpret_cast<const float*>(from));
     }
     return sample;
   }
 };
-
-__device__ inline std::int32_t within(std::int32_t i, std::int32_t length) {
-  return min(max(i, 0), length - 1);
-}
 
 }  // namespace
 }  // namespace mollify::cuda

@@ -6,10 +6,6 @@
 namespace mollify::cuda {
 namespace {
 
-__device__ std::int32_t clamped(std::int32_t i, std::int32_t length) {
-  return min(max(i, 0), length - 1);
-}
-
 /// A block of threads makes neighbouring components of a row out of shared memory. A thread makes four of them that lie a block apart, so
 /// that threads next to one another read what lies side by side.
 template <int kChannels>

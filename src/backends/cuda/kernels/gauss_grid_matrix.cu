@@ -6,10 +6,10 @@
 namespace mollify::cuda {
 namespace {
 
-template <class Numbers, int kChannels>
+template <int kChannels>
 __device__ void gauss_grid_matrix(const GaussGridMatrix& a) {
-  using LeftPair = typename Numbers::LeftPair;
-  using RightPair = typename Numbers::RightPair;
+  using LeftPair = Halves::LeftPair;
+  using RightPair = Halves::RightPair;
   constexpr int kTiles = kProductColumns / 8;
   constexpr int kOfWarp = grid_channels_of_warp(kChannels);
   extern __shared__ int4 memory[];
@@ -27,7 +27,7 @@ __device__ void gauss_grid_matrix(const GaussGridMatrix& a) {
     for (int b = 0; b < 2; ++b) {
       const std::int32_t tap = (i / 32 * 2 + b) * kProductDepth + of_lane % 4 * 2 - of_lane / 4;
       const float v[4] = {tap_y(tap), tap_y(tap + 1), tap_y(tap - 8), tap_y(tap - 7)};
-      Numbers::put(weights_y[i], b, v);
+      Halves::put(weights_y[i], b, v);
     }
   }
   for (int i = threadIdx.x; i < pairs_x * kTiles * 32; i += kProductThreads) {
@@ -35,7 +35,7 @@ __device__ void gauss_grid_matrix(const GaussGridMatrix& a) {
 #pragma unroll
     for (int b = 0; b < 2; ++b) {
       const std::int32_t tap = (pair * 2 + b) * kProductDepth + of_lane % 4 * 2 - (tile * 8 + of_lane / 4);
-      Numbers::put(weights_x[i], b, tap_x(tap), tap_x(tap + 1));
+      Halves::put(weights_x[i], b, tap_x(tap), tap_x(tap + 1));
     }
   }
   const BlockPlace block = block_place(a);
@@ -43,7 +43,7 @@ __device__ void gauss_grid_matrix(const GaussGridMatrix& a) {
   // Samples without a weight are not read, as they may be infinite.
   auto* const rows = reinterpret_cast<int*>(weights_x + pairs_x * kTiles * 32);
   for (int i = threadIdx.x; i < pairs_y * 2 * kProductDepth; i += kProductThreads) {
-    rows[i] = within(top + a.first_y + min(i, kProductRows + a.taps_y - 2), a.source.height);
+    rows[i] = clamped(top + a.first_y + min(i, kProductRows + a.taps_y - 2), a.source.height);
   }
   __syncthreads();
 
@@ -56,7 +56,7 @@ __device__ void gauss_grid_matrix(const GaussGridMatrix& a) {
   Sample<kOfWarp> samples[2][2];  // of two blocks of rows; two rows
   const auto of_columns = [&](std::int32_t column_block) {
     const std::int32_t column = left + a.first_x + min(column_block * kProductDepth + g, kProductColumns + a.taps_x - 2);
-    return image + static_cast<std::int64_t>(within(column, a.source.width)) * (4 * kChannels);
+    return image + static_cast<std::int64_t>(clamped(column, a.source.width)) * (4 * kChannels);
   };
   const char* from = of_columns(0);
   const auto fetch = [&](std::int32_t row_pair) {
@@ -82,22 +82,22 @@ __device__ void gauss_grid_matrix(const GaussGridMatrix& a) {
 #pragma unroll
         for (int c = 0; c < kOfWarp; ++c) {
 #pragma unroll
-          for (int r = 0; r < 2; ++r) Numbers::put(right[c], r, samples[r][0].at[c], samples[r][1].at[c]);
+          for (int r = 0; r < 2; ++r) Halves::put(right[c], r, samples[r][0].at[c], samples[r][1].at[c]);
         }
         if (is_last) from = of_columns(2 * pair + b + 1);
         fetch(is_last ? 0 : row_pair + 1);
         const LeftPair& weights = weights_y[row_pair * 32 + lane];
 #pragma unroll
-        for (int c = 0; c < kOfWarp; ++c) Numbers::template multiply<2>(sums[c], weights, right[c], sums[c]);
+        for (int c = 0; c < kOfWarp; ++c) Halves::multiply<2>(sums[c], weights, right[c], sums[c]);
       }
 #pragma unroll
-      for (int c = 0; c < kOfWarp; ++c) Numbers::put(between[c], b, sums[c].at);
+      for (int c = 0; c < kOfWarp; ++c) Halves::put(between[c], b, sums[c].at);
     }
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
       const RightPair& weights = weights_x[(pair * kTiles + tile) * 32 + lane];
 #pragma unroll
-      for (int c = 0; c < kOfWarp; ++c) Numbers::template multiply<2>(results[tile][c], between[c], weights, results[tile][c]);
+      for (int c = 0; c < kOfWarp; ++c) Halves::multiply<2>(results[tile][c], between[c], weights, results[tile][c]);
     }
   }
 
@@ -127,7 +127,7 @@ __device__ void gauss_grid_matrix(const GaussGridMatrix& a) {
 
 #define MOLLIFY_GAUSS_GRID_MATRIX(channels)                                                                                          \
   __global__ void __launch_bounds__(kProductThreads) gauss_grid_matrix_##channels##_f32(const __grid_constant__ GaussGridMatrix a) { \
-    gauss_grid_matrix<Halves, channels>(a);                                                                                          \
+    gauss_grid_matrix<channels>(a);                                                                                                  \
   }
 
 extern "C" {

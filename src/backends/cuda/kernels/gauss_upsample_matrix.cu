@@ -71,7 +71,7 @@ __device__ void gauss_upsample_matrix(const GaussUpsampleMatrix& a) {
 #pragma unroll
   for (int b = 0; b < 2; ++b) {
     const std::int32_t column = min(first_sample + b * kProductDepth + g, last_sample);
-    columns[b] = static_cast<std::int64_t>(within(column, a.source.width)) * (4 * kChannels);
+    columns[b] = static_cast<std::int64_t>(clamped(column, a.source.width)) * (4 * kChannels);
   }
   const std::int32_t end = min((block.down + 1) * a.bands, a.all_bands);
   std::int32_t band = block.down * a.bands + warp;

@@ -54,8 +54,8 @@ __device__ inline unsigned transposed(unsigned matrix) {
 #endif
 }
 
-/// The same of 16x8 and 8x8 numbers of f32, of which the lower 13 bits are not read. A lane holds, of `left`, row g and g + 8 of one
-/// column, and then of another; of `right`, the same two rows of column g: which two, `left` and `right` agree upon.
+/// As multiply_add(), of 16x8 and 8x8 numbers of f32, of which the lower 13 bits are not read. A lane holds two columns of `left`, of each
+/// rows g and g + 8, and two rows of `right`, of each column g. Which two these are is free, if `left` and `right` have the same.
 __device__ inline void multiply_add_tf32(Sums& sums, const unsigned (&left)[4], const unsigned (&right)[2], const Sums& addend) {
 #if defined(MOLLIFY_EMULATION)
   emulation::multiply_add_tf32(sums.at, left, right, addend.at);

@@ -38,6 +38,11 @@ __device__ inline std::int32_t floor_of(std::int32_t i, std::int32_t period) {
   return (i >= 0 ? i : i - (period - 1)) / period;
 }
 
+/// The pixel of [0, length) that is the nearest to pixel `i`.
+__device__ inline std::int32_t clamped(std::int32_t i, std::int32_t length) {
+  return min(max(i, 0), length - 1);
+}
+
 /// The pixel of [0, length) that stands in for pixel `i`, which lies outside, or -1 for the constant.
 __device__ inline std::int32_t mapped_outside(std::int32_t mode, std::int32_t i, std::int32_t length) {
   const auto wrapped = [](std::int64_t value, std::int64_t period) {
