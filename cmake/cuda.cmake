@@ -11,7 +11,7 @@ cmake_path(GET MOLLIFY_NVCC PARENT_PATH mollify_cuda_root)
 cmake_path(GET mollify_cuda_root PARENT_PATH mollify_cuda_root)
 find_path(MOLLIFY_CUDA_HEADERS cuda.h HINTS "${mollify_cuda_root}/include" "${mollify_cuda_root}/targets/x86_64-linux/include"
   NO_DEFAULT_PATH REQUIRED DOC "The folder of the driver's header, cuda.h")
-set(MOLLIFY_CUDA_ARCHITECTURES "75-virtual;80;90;100;120" CACHE STRING
+set(MOLLIFY_CUDA_ARCHITECTURES "75;80;90;100;120;75-virtual" CACHE STRING
   "GPUs that kernels are compiled for; NN-virtual is code that drivers compile for later ones")
 
 # mollify_cuda_kernels(target source.cu...): a fat binary of each source, and the table that finds them, backends/cuda/modules.h.
@@ -33,7 +33,7 @@ function(mollify_cuda_kernels target)
     cmake_path(GET source STEM stem)
     set(binary "${CMAKE_CURRENT_BINARY_DIR}/${stem}.fatbin")
     add_custom_command(OUTPUT "${binary}" BYPRODUCTS "${binary}.resources"
-      COMMAND "${CMAKE_COMMAND}" "-DREPORT=${binary}.resources" -P "${PROJECT_SOURCE_DIR}/cmake/cuda_compile.cmake" --
+      COMMAND "${CMAKE_COMMAND}" "-DBINARY=${binary}" "-DREPORT=${binary}.resources" -P "${PROJECT_SOURCE_DIR}/cmake/cuda_compile.cmake" --
         "${MOLLIFY_NVCC}" -std=c++20 -O3 --compress-mode=size -fatbin ${codes}
         -I "${PROJECT_SOURCE_DIR}/src" -MD -MF "${binary}.d" -MT "${binary}" -o "${binary}" "${CMAKE_CURRENT_SOURCE_DIR}/${source}"
       DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" DEPFILE "${binary}.d"
@@ -69,7 +69,11 @@ std::span<const ModuleImage> module_images() {
 ]])
   set_source_files_properties("${table}" TARGET_DIRECTORY ${target} PROPERTIES
     OBJECT_DEPENDS "${binaries}" SKIP_UNITY_BUILD_INCLUSION ON)  # else nothing would tell that what it embeds has changed
-  add_custom_target(${target}_cuda_kernels DEPENDS ${binaries})
+  set(total "${CMAKE_CURRENT_BINARY_DIR}/fatbins.bytes")
+  add_custom_command(OUTPUT "${total}" DEPENDS ${binaries}
+    COMMAND "${CMAKE_COMMAND}" "-DTOTAL=${total}" -P "${PROJECT_SOURCE_DIR}/cmake/cuda_total.cmake" -- ${binaries}
+    COMMENT "Adding up the bytes of CUDA kernels" VERBATIM)
+  add_custom_target(${target}_cuda_kernels DEPENDS ${binaries} "${total}")
   add_dependencies(${target} ${target}_cuda_kernels)
   target_sources(${target} PRIVATE "${table}")
   target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})

@@ -1,5 +1,5 @@
-# Compiles CUDA kernels, and keeps what the assembler says of their registers:
-#   cmake -DREPORT=FILE -P cuda_compile.cmake -- NVCC ARGUMENT...
+# Compiles CUDA kernels to BINARY, keeps what the assembler says of their registers, and prints what they take:
+#   cmake -DBINARY=FILE -DREPORT=FILE -P cuda_compile.cmake -- NVCC ARGUMENT...
 set(command "")
 set(is_command OFF)
 math(EXPR last "${CMAKE_ARGC} - 1")
@@ -10,6 +10,7 @@ foreach(i RANGE ${last})
     set(is_command ON)
   endif()
 endforeach()
+string(TIMESTAMP begin "%s")
 execute_process(COMMAND ${command} -Xptxas -v ERROR_VARIABLE said RESULT_VARIABLE code)
 string(REGEX REPLACE "ptxas info[^\n]*\n|    [0-9]+ bytes stack frame[^\n]*\n" "" rest "${said}")
 if(NOT rest MATCHES "^[ \n]*$")
@@ -19,3 +20,12 @@ if(NOT code EQUAL 0)
   message(FATAL_ERROR "nvcc failed: ${code}")
 endif()
 file(WRITE "${REPORT}" "${said}")
+
+string(TIMESTAMP end "%s")
+math(EXPR seconds "${end} - ${begin}")
+string(REGEX MATCHALL "Compiling entry function '[^']+'" kernels "${said}")
+list(REMOVE_DUPLICATES kernels)
+list(LENGTH kernels count)
+file(SIZE "${BINARY}" bytes)
+cmake_path(GET BINARY STEM name)
+message(STATUS "CUDA kernels ${name}: ${count}, ${bytes} bytes, ${seconds} s")

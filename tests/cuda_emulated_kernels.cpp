@@ -27,6 +27,7 @@ double bytes[30000];
 #include "backends/cuda/kernels/sep_matrix.cu"
 #include "backends/cuda/kernels/sep_matrix_planes.cu"
 #include "backends/cuda/kernels/sep_passes.cu"
+#include "backends/cuda/kernels/sep_registers.cu"
 #include "backends/cuda/kernels/sep_scatter.cu"
 #include "backends/cuda/kernels/sep_scatter_each.cu"
 #include "backends/cuda/kernels/words.cu"
@@ -47,6 +48,12 @@ Kernel kernel_of(void (*kernel)(Arguments), Barriers barriers = Barriers::yes) {
           barriers};
 }
 
+template <class Pixels, int kTaps>
+void registers_that_move_up(cuda::SepFused a) {
+  constexpr bool kTurns = false;
+  cuda::sep_registers<Pixels, kTaps, kTurns>(a);
+}
+
 const std::map<std::string, Kernel>& kernels() {
   using namespace cuda;
   static const auto kKernels = [] {
@@ -62,10 +69,13 @@ const std::map<std::string, Kernel>& kernels() {
 #undef MOLLIFY_ADD
     by_name["box_blocks_4_u8"] = kernel_of(box_blocks_4_u8);
     by_name["words"] = kernel_of(words, Barriers::no);
-#define MOLLIFY_ADD(name, pixels, support, by_steps, exact)                                     \
-  by_name["gauss_decimate_" #name "_" #support] = kernel_of(gauss_decimate_##name##_##support); \
-  by_name["gauss_upsample_" #name "_" #support] = kernel_of(gauss_upsample_##name##_##support);
+#define MOLLIFY_ADD(name, pixels, support, exact) \
+  by_name["gauss_decimate_" #name "_" #support] = kernel_of(gauss_decimate_##name##_##support);
     MOLLIFY_OF_GAUSS_DECIMATE(MOLLIFY_ADD)
+#undef MOLLIFY_ADD
+#define MOLLIFY_ADD(name, pixels, support, exact) \
+  by_name["gauss_upsample_" #name "_" #support] = kernel_of(gauss_upsample_##name##_##support);
+    MOLLIFY_OF_GAUSS_UPSAMPLE(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
 #define MOLLIFY_ADD(name, component, channels, tiles) by_name["gauss_matrix_" #name "_" #tiles] = kernel_of(gauss_matrix_##name##_##tiles);
     MOLLIFY_OF_GAUSS_MATRIX(MOLLIFY_ADD)
@@ -80,6 +90,10 @@ const std::map<std::string, Kernel>& kernels() {
   by_name["sep_matrix_" #name "_" #across "_" #down] = kernel_of(sep_matrix_##name##_##across##_##down);
     MOLLIFY_OF_SEP_MATRIX(MOLLIFY_ADD)
     MOLLIFY_OF_SEP_MATRIX_PLANES(MOLLIFY_ADD)
+#undef MOLLIFY_ADD
+    // As GPUs of 7.5 do it: those of today are tested where there is one.
+#define MOLLIFY_ADD(name, pixels, taps) by_name["sep_registers_" #name "_" #taps] = kernel_of(registers_that_move_up<pixels, taps>);
+    MOLLIFY_OF_SEP_REGISTERS(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
 #define MOLLIFY_ADD(channels, taps) by_name["sep_scatter_" #channels "_f32_" #taps] = kernel_of(sep_scatter_##channels##_f32_##taps);
     MOLLIFY_OF_SEP_SCATTER(MOLLIFY_ADD)

@@ -11,7 +11,7 @@ constexpr ImageDesc kFloats{4096, 4096, PixelFormat::rgba32f};
 
 const std::vector<PassCase>& pass_cases() {
   static const std::vector<PassCase> cases{
-      {"sep.fused:math=f32", Gaussian{{0.5, 0.5}}, kBytes},
+      {"sep.fused:math=f32", Gaussian{{0.5, 0.5}}, kFloats},
       {"sep.fused:math=f32", Gaussian{{3.0, 3.0}}, kBytes},
       {"sep.fused:math=f32", Gaussian{{2.0, 2.0}}, kFloats},
       {"sep.fused:math=f32", Gaussian{{200.0, 200.0}}, kBytes},

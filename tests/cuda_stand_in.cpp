@@ -129,7 +129,7 @@ void store(Component component, std::byte* at, double number) {
   if (component == Component::f32) std::memcpy(at, &f, 4);
 }
 
-/// sep_fused.cu and sep_registers.cu.
+/// sep_fused.cu.
 void blur(const SepFused& a, int channels, std::int64_t blocks) {
   if (a.from.premultiplied || a.from.is_srgb) std::abort();  // there is no such thing here
   const std::int64_t images = blocks / (std::int64_t{a.blocks_across} * a.blocks_down);
@@ -238,7 +238,7 @@ void numbers(std::string_view name, void** parameters) {
 }
 
 bool is_plain_loop(const std::string& name) {
-  return name.starts_with("sep_fused_") || name.starts_with("sep_registers_");
+  return name.starts_with("sep_fused_");
 }
 
 std::byte* end_of(CUmemorytype type, void* host, CUdeviceptr device) {

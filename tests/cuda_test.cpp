@@ -79,9 +79,13 @@ TEST(CudaPlan, FewTapsStayInRegisters) {
     options.algorithm = *parse_algorithm("sep.fused:math=f32");
     return make_plan(spec, desc, desc, fake_cuda(), options)->passes.at(0).kernel;
   };
-  for (const std::int32_t radius : {1, 2, 3, 4}) EXPECT_EQ(kernel(PixelFormat::rgba8, radius), "sep_registers") << radius;
-  EXPECT_EQ(kernel(PixelFormat::rgba8, 5), "sep_fused");
+  for (const std::int32_t radius : {1, 2, 3, 4}) EXPECT_EQ(kernel(PixelFormat::r32f, radius), "sep_registers") << radius;
+  for (const std::int32_t radius : {1, 2, 3}) EXPECT_EQ(kernel(PixelFormat::rgba32f, radius), "sep_registers") << radius;
   EXPECT_EQ(kernel(PixelFormat::rgba32f, 4), "sep_scatter");
+  for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgba8, PixelFormat::r16f, PixelFormat::rgba16f}) {
+    EXPECT_EQ(kernel(format, 1), "sep_registers") << info(format).name;
+    EXPECT_EQ(kernel(format, 2), "sep_fused") << info(format).name;
+  }
   EXPECT_EQ(kernel(PixelFormat::rgb8, 1), "sep_fused");
   EXPECT_EQ(kernel(PixelFormat::rgba16, 1), "sep_fused");
 }

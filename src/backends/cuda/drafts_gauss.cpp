@@ -21,14 +21,12 @@ CoarseGrid grid_of(const Plan& plan, const Pass& pass, const CoarseGridArguments
   return grid;
 }
 
-/// Of kernels of gauss_decimate.cu: for images of a type and a support along y that they are compiled for, or for any. `along_x`: coarse
-/// samples side by side that a thread reads, which may be one more.
-std::string ending_of_support(const Plan& plan, std::int32_t along_y, std::int32_t along_x) {
+/// Of kernels of gauss_decimate.cu: for images of a type and a support along y that they are compiled for, or for any.
+std::string ending_of_support(const Plan& plan, bool has_type, std::int32_t along_y) {
   const int channels = info(plan.src.format).channels;
-  const std::string_view type = ending_of(plan);
-  const bool is_compiled = (channels == 1 || channels == 4) && type != "_any" && along_y >= kLeastCompiledSupport &&
-                           along_y <= kMostCompiledSupport && along_x <= along_y + 1;
-  return is_compiled ? std::string(type) + "_" + std::to_string(along_y) : "_any_" + std::to_string(kMostSupport);
+  const bool is_compiled =
+      (channels == 1 || channels == 4) && has_type && along_y >= kLeastCompiledSupport && along_y <= kMostCompiledSupport;
+  return is_compiled ? std::string(ending_of(plan)) + "_" + std::to_string(along_y) : "_any_" + std::to_string(kMostSupport);
 }
 
 }  // namespace
@@ -46,7 +44,7 @@ Draft gauss_decimate(const Plan& plan, const Pass& pass, const DecimateArguments
   const DecimateShape shape(info(plan.src.format).channels, pass.group.x, a.factor_x, a.support_x);
   const std::int32_t floats = decimate_floats(shape, pass.group.x, a.factor_x, a.support_x, a.factor_y, kMostSupport);
   return {"gauss_decimate",
-          name_of("gauss_decimate", plan, ending_of_support(plan, a.support_y, 0)),
+          name_of("gauss_decimate", plan, ending_of_support(plan, ending_of(plan) == "_f32", a.support_y)),
           {nullptr, a, threads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination, {}}};
 }
 
@@ -147,8 +145,10 @@ Draft gauss_upsample(const Plan& plan, const Pass& pass, const CoarseGridArgumen
   a.blocks_across = ceil_div(ceil_div(a.destination.width * info(plan.dst.format).channels, 4), kUpsampleThreads);
   a.blocks_down = ceil_div(a.destination.height, a.rows);
   const std::int32_t floats = floats_of_weights(a.factor_y, kMostSupport);
+  // Of a row a thread reads at most one coarse sample more than it does of a column.
+  const bool has_type = ending_of(plan) != "_any" && a.support_x <= a.support_y + 1;
   return {"gauss_decimate",
-          name_of("gauss_upsample", plan, ending_of_support(plan, a.support_y, a.support_x)),
+          name_of("gauss_upsample", plan, ending_of_support(plan, has_type, a.support_y)),
           {nullptr, a, kUpsampleThreads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination, {}}};
 }
 

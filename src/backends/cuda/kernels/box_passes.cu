@@ -24,6 +24,15 @@ __device__ inline FourOf<double> doubles_of(const FourOf<T>& v) {
   return {{double(v.at[0]), double(v.at[1]), double(v.at[2]), double(v.at[3])}};
 }
 
+/// A pixel of the result. All formats are a lot of code, so it is there once.
+template <int kChannels, class Sum>
+__device__ __noinline__ void store_mean(const Shared& a, char* row, std::int32_t x, FourOf<double> mean) {
+  Sum v[4] = {};
+#pragma unroll
+  for (int c = 0; c < kChannels; ++c) v[c] = Sum(mean.at[c]);
+  store_pixel<kChannels>(a, row, x, v);
+}
+
 /// A row of the source. Its results are components of the type Sum; until they are made, the ends of blocks lie there.
 template <int kChannels, class Sum>
 struct WindowsAlongRow {
@@ -58,10 +67,7 @@ struct WindowsDownColumn {
     return at(a.kept_row + i);
   }
   __device__ void store(std::int32_t i, const double (&mean)[4]) const {
-    Sum v[4] = {};
-#pragma unroll
-    for (int c = 0; c < kChannels; ++c) v[c] = Sum(mean[c]);
-    store_pixel<kChannels>(a, row_of(a.destination, image, i), x, v);
+    store_mean<kChannels, Sum>(a, row_of(a.destination, image, i), x, {{mean[0], mean[1], mean[2], mean[3]}});
   }
 };
 
@@ -73,10 +79,10 @@ struct Segments {
   std::int32_t count;
   std::int32_t lines;  ///< of the block of threads
 
-  __device__ void exchange(const double (&total)[4]) const {
+  __device__ void exchange(const FourOf<double>& total) const {
     __syncthreads();
 #pragma unroll
-    for (int c = 0; c < kChannels; ++c) totals[threadIdx.x * kChannels + c] = total[c];
+    for (int c = 0; c < kChannels; ++c) totals[threadIdx.x * kChannels + c] = total.at[c];
     __syncthreads();
   }
   /// Adds those of some segments of this line.
@@ -99,10 +105,18 @@ __device__ inline Part part_of(std::int32_t length, std::int32_t own, std::int32
   return {min(length, own * each), min(length, (own + 1) * each)};
 }
 
+/// The sum of some pixels. As loads of all formats are a lot of code, it is there once.
 template <int kChannels, class Line>
-__device__ void total_of(const Line& line, std::int32_t first, Part part, double (&total)[4]) {
+__device__ __noinline__ FourOf<double> total_of(Line line, std::int32_t first, Part part) {
+  double total[4] = {};
 #pragma unroll 4
   for (std::int32_t i = part.begin; i < part.end; ++i) add<kChannels>(total, line.numbers(first + i));
+  return {{total[0], total[1], total[2], total[3]}};
+}
+
+template <int kChannels, class Line>
+__device__ FourOf<double> pixel_at(const Line& line, std::int32_t x) {
+  return total_of<kChannels>(line, x, {0, 1});
 }
 
 /// The results whose windows begin in one block. All threads of a block of threads have the same one. `is_used`: else the thread only waits
@@ -127,25 +141,27 @@ __device__ void make_block(const BoxPass& a, const Line& line, std::int32_t bloc
   // What every window has: whole periods of the border, and the pixels of an edge that lie further out than an image is long.
   double everywhere[4] = {};
   if (a.periods > 0.0) {
-    double total[4] = {}, period[4] = {};
-    if (is_used) total_of<kChannels>(line, 0, part_of(a.period, segments.own, segments.count), total);
+    double period[4] = {};
+    FourOf<double> total{};
+    if (is_used) total = total_of<kChannels>(line, 0, part_of(a.period, segments.own, segments.count));
     segments.exchange(total);
     segments.add_to(period, 0, segments.count);
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) everywhere[c] = a.periods * period[c];
   }
-  if (is_used && a.far_before > 0.0) add_times<kChannels>(everywhere, a.far_before, line.numbers(-1));
-  if (is_used && a.far_after > 0.0) add_times<kChannels>(everywhere, a.far_after, line.numbers(a.edge));
+  if (is_used && a.far_before > 0.0) add_times<kChannels>(everywhere, a.far_before, pixel_at<kChannels>(line, -1));
+  if (is_used && a.far_after > 0.0) add_times<kChannels>(everywhere, a.far_after, pixel_at<kChannels>(line, a.edge));
 
   {  // from each place to the end of the block
     Part part = part_of(a.window, segments.own, segments.count);
     part.begin = max(part.begin, first_place);  // what lies before is in no window, and may not be there
-    double total[4] = {}, sum[4] = {};
-    if (is_used) total_of<kChannels>(line, first, part, total);
+    double sum[4] = {};
+    FourOf<double> total{};
+    if (is_used) total = total_of<kChannels>(line, first, part);
     segments.exchange(total);
     segments.add_to(sum, segments.own + 1, segments.count);
     if (is_used && part.begin <= last_place) {
-#pragma unroll 4
+#pragma unroll 2
       for (std::int32_t i = part.end - 1; i >= part.begin; --i) {
         add<kChannels>(sum, line.numbers(first + i));
         if (const std::int32_t result = result_at(i); result >= 0) {
@@ -160,19 +176,20 @@ __device__ void make_block(const BoxPass& a, const Line& line, std::int32_t bloc
   // depend on how much of it is needed, so that regions have the bits of the whole.
   Part part = part_of(a.window, segments.own, segments.count);
   part.end = min(part.end, last_place + 1);
-  double total[4] = {}, sum[4] = {};
-  if (is_used) total_of<kChannels>(line, next, part, total);
+  double sum[4] = {};
+  FourOf<double> total{};
+  if (is_used) total = total_of<kChannels>(line, next, part);
   segments.exchange(total);
   segments.add_to(sum, 0, segments.own);
   if (!is_used) return;
-#pragma unroll 4
+#pragma unroll 2
   for (std::int32_t i = part.begin; i < part.end; ++i) {
     if (const std::int32_t result = result_at(i); result >= 0) {
       double more[4], mean[4];
 #pragma unroll
       for (int c = 0; c < kChannels; ++c) more[c] = sum[c] + everywhere[c];
-      if (a.fraction_before > 0.0) add_times<kChannels>(more, a.fraction_before, line.numbers(x0 + i - a.fraction_before_at));
-      if (a.fraction_after > 0.0) add_times<kChannels>(more, a.fraction_after, line.numbers(x0 + i + a.fraction_after_at));
+      if (a.fraction_before > 0.0) add_times<kChannels>(more, a.fraction_before, pixel_at<kChannels>(line, x0 + i - a.fraction_before_at));
+      if (a.fraction_after > 0.0) add_times<kChannels>(more, a.fraction_after, pixel_at<kChannels>(line, x0 + i + a.fraction_after_at));
       const auto* const kept = line.kept(result);
 #pragma unroll
       for (int c = 0; c < kChannels; ++c) {

@@ -77,12 +77,8 @@ struct AnyFloats : AnyCoding<kChannels> {
   using Stored = Four;
   using Loaded = Four;
   static constexpr bool is_plain = false, is_exact = false;
-  static __device__ __noinline__ Four decoded(const BoxAny& a, Four stored) { return AnyCoding<kChannels>::numbers(a, stored); }
-  static __device__ Loaded load(const BoxAny& a, const char* row, std::int32_t i) {
-    return decoded(a, AnyCoding<kChannels>::load(a, row, i));
-  }
-  static __device__ Loaded load_each(const BoxAny& a, const char* row, int x, int y, int z, int w) {
-    return decoded(a, AnyCoding<kChannels>::load_each(a, row, x, y, z, w));
+  static __device__ __noinline__ Loaded load(const BoxAny& a, const char* row, std::int32_t i) {
+    return AnyCoding<kChannels>::numbers(a, AnyCoding<kChannels>::load(a, row, i));
   }
   static __device__ Four numbers(const BoxAny& a, const Loaded& v) {
     return {{v.at[0] * a.lift, v.at[1] * a.lift, v.at[2] * a.lift, v.at[3] * a.lift}};
@@ -112,11 +108,8 @@ struct Column {
 };
 
 /// The row that stands in for row `y`, or -1.
-__device__ __noinline__ std::int32_t row_outside(const BoxAny& a, std::int32_t y) {
-  return mapped_outside(a.outside.mode_y, y, a.source.height);
-}
 __device__ inline std::int32_t row_of_source(const BoxAny& a, std::int32_t y) {
-  return y >= 0 && y < a.source.height ? y : row_outside(a, y);
+  return mapped(a.outside.mode_y, y, a.source.height);
 }
 
 /// What stands for four components outside a constant border.
@@ -152,10 +145,8 @@ template <class Pixels>
 __device__ __noinline__ typename Pixels::Loaded load_across(const BoxAny& a, const char* row, int x, int y, int z, int w,
                                                             std::int32_t local) {
   const int at[4] = {x, y, z, w};
-  Four v;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) v.at[i] = load_component(a.from.component, row, max(at[i], 0));
-  if constexpr (!Pixels::is_plain) v = Pixels::decoded(a, v);
+  Four v = AnyCoding<Pixels::channels>::load_each(a, row, max(x, 0), max(y, 0), max(z, 0), max(w, 0));
+  if constexpr (!Pixels::is_plain) v = AnyCoding<Pixels::channels>::numbers(a, v);
   const Four outside = outside_of<Pixels>(a, local);
 #pragma unroll
   for (int i = 0; i < 4; ++i) v.at[i] = at[i] < 0 ? outside.at[i] : v.at[i];
@@ -185,7 +176,7 @@ __device__ inline void load(const BoxAny& a, const Column& column, std::int32_t 
   if (column.is_inside) {
 #pragma unroll
     for (int j = 0; j < kRun; ++j) v[j] = Pixels::load(a, rows[j], column.component);
-  } else if (column.is_in_image) {
+  } else if (Pixels::is_plain && column.is_in_image) {
 #pragma unroll
     for (int j = 0; j < kRun; ++j) v[j] = Pixels::load_each(a, rows[j], column.at[0], column.at[1], column.at[2], column.at[3]);
   } else {

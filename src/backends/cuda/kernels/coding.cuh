@@ -78,6 +78,20 @@ struct Plain {
   }
 };
 
+template <int kChannels>
+using BytesOf = Plain<kChannels, Component::u8>;
+template <int kChannels>
+using HalvesOf = Plain<kChannels, Component::f16>;
+template <int kChannels>
+using FloatsOf = Plain<kChannels, Component::f32>;
+
+/// Four components of any type, or the last of a row, wherever they lie. That is a lot of code, so it is code of its own. Numbers go by
+/// value: by reference they would have to lie in memory all along.
+template <int kChannels>
+__device__ __noinline__ void store_any(const Shared& a, char* row, std::int32_t i, Four v) {
+  store_sums<kChannels>(a, row, i, v.at);
+}
+
 /// Of all images.
 template <int kChannels>
 struct AnyCoding {
@@ -85,7 +99,7 @@ struct AnyCoding {
   static constexpr bool has_fractions = true;
   using Stored = Four;
   static __device__ Stored load(const Shared& a, const char* row, std::int32_t i) { return load_aligned(a.from.component, row, i); }
-  static __device__ Stored load_each(const Shared& a, const char* row, int x, int y, int z, int w) {
+  static __device__ __noinline__ Stored load_each(const Shared& a, const char* row, int x, int y, int z, int w) {
     const Component component = a.from.component;
     return {{load_component(component, row, x), load_component(component, row, y), load_component(component, row, z),
              load_component(component, row, w)}};
@@ -98,22 +112,15 @@ struct AnyCoding {
     return v;
   }
   static __device__ void store(const Shared& a, char* row, std::int32_t i, float (&v)[4]) {
-    store_sums<kChannels>(a, row, i, v);
+    store_any<kChannels>(a, row, i, {{v[0], v[1], v[2], v[3]}});
   }
   static constexpr float full = 1.0F;
   static __device__ void store_fractions(const Shared& a, char* row, std::int32_t i, float (&v)[4]) {
     store(a, row, i, v);
   }
-  static __device__ __noinline__ void store_fraction_each(const Shared& a, char* row, std::int32_t i, Four v) {
-    store_sums<kChannels>(a, row, i, v.at);
+  static __device__ void store_fraction_each(const Shared& a, char* row, std::int32_t i, const Four& v) {
+    store_any<kChannels>(a, row, i, v);
   }
 };
-
-/// At no multiple of four components, or the last of a row: rare, so it is code of its own. Numbers go by value: by reference they would
-/// have to lie in memory all along.
-template <int kChannels>
-__device__ __noinline__ void store_one_by_one(const Shared& a, char* row, std::int32_t component, Four v) {
-  store_sums<kChannels>(a, row, component, v.at);
-}
 
 }  // namespace mollify::cuda

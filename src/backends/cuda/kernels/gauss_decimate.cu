@@ -8,14 +8,14 @@
 namespace mollify::cuda {
 namespace {
 
-/// Weights of an axis, in shared memory: for pixel r of a coarse sample, those of the coarse samples that it belongs to, one after another.
-/// `reversed`: the one that began first comes first. All are multiplied by `scale`.
-template <int kSupport>
-__device__ void put_row_weights(const float* spline, std::int32_t factor, std::int32_t support, bool reversed, float scale, float* out) {
-  constexpr int kStride = whole_fours(kSupport);
-  for (int i = threadIdx.x; i < factor * kStride; i += blockDim.x) {
-    const int r = i / kStride;
-    const int j = i % kStride;
+/// Weights of an axis, in shared memory: for pixel r of a coarse sample, those of the coarse samples that it belongs to, one after another,
+/// in whole fours for `compiled` of them. `reversed`: the one that began first comes first. All are multiplied by `scale`.
+__device__ inline void put_row_weights(const float* spline, std::int32_t factor, std::int32_t support, std::int32_t compiled, bool reversed,
+                                       float scale, float* out) {
+  const std::int32_t stride = whole_fours(compiled);
+  for (std::int32_t i = threadIdx.x; i < factor * stride; i += blockDim.x) {
+    const std::int32_t r = i / stride;
+    const std::int32_t j = i - r * stride;
     out[i] = j < support ? scale * spline[r + factor * (reversed ? support - 1 - j : j)] : 0.0F;
   }
 }
@@ -90,8 +90,8 @@ __device__ int4 mapped_columns(const GaussDecimate& a, std::int32_t component) {
 }
 
 /// A block of threads moves down a strip of columns. A thread sums up four components of rows for all coarse samples that these belong to.
-/// Where the sums of f32 count, the rows of a step are summed by themselves first, which rounds less.
-template <class Pixels, int kSupport, bool kBySteps, bool kExact>
+/// The rows of a step are summed by themselves first, which rounds less.
+template <class Pixels, int kSupport, bool kExact>
 __device__ void gauss_decimate(const GaussDecimate& a) {
   constexpr int kChannels = Pixels::channels;
   const std::int32_t support_y = kExact ? kSupport : a.support_y;
@@ -103,9 +103,8 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
   int4* const mapped_fours = reinterpret_cast<int4*>(weights_y + floats_of_weights(a.factor_y, kSupport));
   float* const finished = reinterpret_cast<float*>(mapped_fours + blockDim.x);  // two rows
   const auto* const splines = reinterpret_cast<const float*>(a.splines);
-  with_support(a.support_x,
-               [&](auto support) { put_row_weights<decltype(support)::value>(splines, a.factor_x, a.support_x, false, 1.0F, weights_x); });
-  put_row_weights<kSupport>(splines + a.factor_x * a.support_x, a.factor_y, support_y, true, 1.0F, weights_y);
+  put_row_weights(splines, a.factor_x, a.support_x, a.support_x, false, 1.0F, weights_x);
+  put_row_weights(splines + a.factor_x * a.support_x, a.factor_y, support_y, kSupport, true, 1.0F, weights_y);
 
   const BlockPlace block = block_place(a);
   const std::int32_t left = block.across * shape.samples;  // of the coarse samples that the block makes
@@ -184,18 +183,13 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
       for (int j = 0; j < kSupport; ++j) {
         if (j >= support_y) break;
 #pragma unroll
-        for (int c = 0; c < 4; ++c) {
-          float& sum = kBySteps ? step[j][c] : sums[j][c];
-          sum = fmaf(weights[j], v.at[c], sum);
-        }
+        for (int c = 0; c < 4; ++c) step[j][c] = fmaf(weights[j], v.at[c], step[j][c]);
       }
     }
-    if constexpr (kBySteps) {
 #pragma unroll
-      for (int j = 0; j < kSupport; ++j) {
+    for (int j = 0; j < kSupport; ++j) {
 #pragma unroll
-        for (int c = 0; c < 4; ++c) sums[j][c] += step[j][c];
-      }
+      for (int c = 0; c < 4; ++c) sums[j][c] += step[j][c];
     }
     phase += a.step_rows;
     if (phase < a.factor_y) continue;
@@ -241,12 +235,12 @@ template <class Pixels, int kSupport, bool kExact>
 __device__ void gauss_upsample(const GaussUpsample& a) {
   const std::int32_t support_y = kExact ? kSupport : a.support_y;
   constexpr int kChannels = Pixels::channels;
-  constexpr int kMostSupportX = kExact ? kSupport + 1 : kSupport;  // see ending_of_support()
+  constexpr int kMostSupportX = kExact ? kSupport + 1 : kSupport;  // of a row a thread reads at most one more
   constexpr int kPixels = pixels_of_fours(kChannels);              // that four components are of, at most
   extern __shared__ int4 memory[];
   auto* const weights_y = reinterpret_cast<float*>(memory);
   const auto* const splines = reinterpret_cast<const float*>(a.splines);
-  put_row_weights<kSupport>(splines + a.factor_x * a.support_x, a.factor_y, support_y, false, 1.0F / Pixels::full, weights_y);
+  put_row_weights(splines + a.factor_x * a.support_x, a.factor_y, support_y, kSupport, false, 1.0F / Pixels::full, weights_y);
   __syncthreads();
 
   const BlockPlace block = block_place(a);
@@ -353,37 +347,37 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
 
 }  // namespace
 
-#define MOLLIFY_GAUSS_DECIMATE(name, pixels, support, by_steps, exact)                                \
-  __global__ void __launch_bounds__(kDecimateThreads, by_steps ? 1 : 2)                               \
-      gauss_decimate_##name##_##support(const __grid_constant__ GaussDecimate a) {                    \
-    gauss_decimate<pixels, support, by_steps, exact>(a);                                              \
-  }                                                                                                   \
+#define MOLLIFY_GAUSS_DECIMATE(name, pixels, support, exact)                                                                       \
+  __global__ void __launch_bounds__(kDecimateThreads) gauss_decimate_##name##_##support(const __grid_constant__ GaussDecimate a) { \
+    gauss_decimate<pixels, support, exact>(a);                                                                                     \
+  }
+#define MOLLIFY_GAUSS_UPSAMPLE(name, pixels, support, exact)                                          \
   __global__ void __launch_bounds__(kUpsampleThreads, exact ? upsample_at_once(pixels::channels) : 1) \
       gauss_upsample_##name##_##support(const __grid_constant__ GaussUpsample a) {                    \
     gauss_upsample<pixels, support, exact>(a);                                                        \
   }
-template <int kChannels>
-using BytesOf = Plain<kChannels, Component::u8>;
-template <int kChannels>
-using HalvesOf = Plain<kChannels, Component::f16>;
-template <int kChannels>
-using FloatsOf = Plain<kChannels, Component::f32>;
-
-#define MOLLIFY_GAUSS_DECIMATE_SUPPORTS(add, name, pixels, by_steps)                                             \
-  add(name, pixels, 3, by_steps, true) add(name, pixels, 4, by_steps, true) add(name, pixels, 5, by_steps, true) \
-      add(name, pixels, 6, by_steps, true)
-#define MOLLIFY_GAUSS_DECIMATE_PLAIN(add, channels)                               \
-  MOLLIFY_GAUSS_DECIMATE_SUPPORTS(add, channels##_u8, BytesOf<channels>, false)   \
-  MOLLIFY_GAUSS_DECIMATE_SUPPORTS(add, channels##_f16, HalvesOf<channels>, false) \
-  MOLLIFY_GAUSS_DECIMATE_SUPPORTS(add, channels##_f32, FloatsOf<channels>, true)
-#define MOLLIFY_OF_GAUSS_DECIMATE(add)                                                                                       \
-  MOLLIFY_GAUSS_DECIMATE_PLAIN(add, 1)                                                                                       \
-  MOLLIFY_GAUSS_DECIMATE_PLAIN(add, 4)                                                                                       \
-  add(1_any, AnyCoding<1>, 8, true, false) add(2_any, AnyCoding<2>, 8, true, false) add(3_any, AnyCoding<3>, 8, true, false) \
-      add(4_any, AnyCoding<4>, 8, true, false)
+#define MOLLIFY_OF_COMPILED_SUPPORTS(add, name, pixels) \
+  add(name, pixels, 3, true) add(name, pixels, 4, true) add(name, pixels, 5, true) add(name, pixels, 6, true)
+#define MOLLIFY_OF_ANY_SUPPORT(add)                                                                        \
+  add(1_any, AnyCoding<1>, 8, false) add(2_any, AnyCoding<2>, 8, false) add(3_any, AnyCoding<3>, 8, false) \
+      add(4_any, AnyCoding<4>, 8, false)
+// Bytes and halves of one and four channels become coarse samples by products, gauss_matrix.cu, where there are tensor cores for them.
+#define MOLLIFY_OF_GAUSS_DECIMATE(add)                  \
+  MOLLIFY_OF_COMPILED_SUPPORTS(add, 1_f32, FloatsOf<1>) \
+  MOLLIFY_OF_COMPILED_SUPPORTS(add, 4_f32, FloatsOf<4>) \
+  MOLLIFY_OF_ANY_SUPPORT(add)
+#define MOLLIFY_OF_UPSAMPLE_CHANNELS(add, channels)                     \
+  MOLLIFY_OF_COMPILED_SUPPORTS(add, channels##_u8, BytesOf<channels>)   \
+  MOLLIFY_OF_COMPILED_SUPPORTS(add, channels##_f16, HalvesOf<channels>) \
+  MOLLIFY_OF_COMPILED_SUPPORTS(add, channels##_f32, FloatsOf<channels>)
+#define MOLLIFY_OF_GAUSS_UPSAMPLE(add) \
+  MOLLIFY_OF_UPSAMPLE_CHANNELS(add, 1) \
+  MOLLIFY_OF_UPSAMPLE_CHANNELS(add, 4) \
+  MOLLIFY_OF_ANY_SUPPORT(add)
 
 extern "C" {
 MOLLIFY_OF_GAUSS_DECIMATE(MOLLIFY_GAUSS_DECIMATE)
+MOLLIFY_OF_GAUSS_UPSAMPLE(MOLLIFY_GAUSS_UPSAMPLE)
 }
 
 }  // namespace mollify::cuda

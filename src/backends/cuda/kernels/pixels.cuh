@@ -7,6 +7,14 @@
 
 namespace mollify::cuda {
 
+/// Whether loops over rows are unrolled, so that rows which are kept in registers take turns in their places instead of moving up. That is
+/// faster, and up to nine times as much code. GPUs of 7.5, and those whose code drivers make of that for 7.5, do without.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr bool kTakesTurns = false;
+#else
+constexpr bool kTakesTurns = true;
+#endif
+
 /// Four consecutive components of a row, which may belong to several pixels. T is float, or double where sums are.
 template <class T>
 struct alignas(16) FourOf {
@@ -43,28 +51,28 @@ __device__ inline std::int32_t clamped(std::int32_t i, std::int32_t length) {
   return min(max(i, 0), length - 1);
 }
 
-/// The pixel of [0, length) that stands in for pixel `i`, which lies outside, or -1 for the constant.
-__device__ inline std::int32_t mapped_outside(std::int32_t mode, std::int32_t i, std::int32_t length) {
-  const auto wrapped = [](std::int64_t value, std::int64_t period) {
-    const std::int64_t rest = value % period;
-    return rest < 0 ? rest + period : rest;
+/// The pixel of [0, length) that stands in for pixel `i`, which lies outside, or -1 for the constant. Three divisions are a lot of code,
+/// and few pixels need them, so it is code of its own.
+__device__ __noinline__ std::int32_t mapped_outside(std::int32_t mode, std::int32_t i, std::int32_t length) {
+  // Of an endless row of periods. Twice a length is less than 2^32, and divisions of 64 bits would take three times as much code.
+  const auto wrapped = [i](std::uint32_t period) {
+    return i >= 0 ? static_cast<std::uint32_t>(i) % period : period - 1 - static_cast<std::uint32_t>(-1 - i) % period;
   };
+  const auto count = static_cast<std::uint32_t>(length);
   switch (mode) {
     case kClamp:
       return i < 0 ? 0 : length - 1;
     case kMirror: {
       if (length == 1) return 0;
-      const std::int64_t period = 2 * (static_cast<std::int64_t>(length) - 1);
-      const std::int64_t p = wrapped(i, period);
-      return static_cast<std::int32_t>(p < length ? p : period - p);
+      const std::uint32_t p = wrapped(2 * (count - 1));
+      return static_cast<std::int32_t>(p < count ? p : 2 * (count - 1) - p);
     }
     case kReflect: {
-      const std::int64_t period = 2 * static_cast<std::int64_t>(length);
-      const std::int64_t p = wrapped(i, period);
-      return static_cast<std::int32_t>(p < length ? p : period - 1 - p);
+      const std::uint32_t p = wrapped(2 * count);
+      return static_cast<std::int32_t>(p < count ? p : 2 * count - 1 - p);
     }
     case kWrap:
-      return static_cast<std::int32_t>(wrapped(i, length));
+      return static_cast<std::int32_t>(wrapped(count));
     default:
       return -1;
   }
@@ -89,21 +97,43 @@ __device__ inline T linear_to_srgb(T v) {
   return copysign(a <= T(0.0031308) ? a * T(12.92) : fma(T(1.055), pow(a, T(1.0 / 2.4)), T(-0.055)), v);
 }
 
+/// Four components of sRGB to numbers of light. Powers are long and rarely needed, so they are code of their own. Numbers go by
+/// value: by reference they would have to lie in memory all along. `kept`: bit i is set where component i stays as it is.
+template <class T>
+__device__ __noinline__ FourOf<T> linear_of(FourOf<T> v, unsigned kept) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) v.at[i] = (kept >> i & 1U) != 0 ? v.at[i] : srgb_to_linear(v.at[i]);
+  return v;
+}
+
+/// And back.
+template <class T>
+__device__ __noinline__ FourOf<T> srgb_of(FourOf<T> v, unsigned kept) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) v.at[i] = (kept >> i & 1U) != 0 ? v.at[i] : linear_to_srgb(v.at[i]);
+  return v;
+}
+
 /// Whether the component at place `i` of a pixel's row is alpha.
 template <int kChannels>
 __device__ constexpr bool is_alpha(int i) {
   return kChannels % 2 == 0 && i % kChannels == kChannels - 1;
 }
 
-/// Stored components, scaled, to numbers. The first begins a pixel, or there is no alpha.
-template <int kChannels, class T>
-__device__ inline void decode(const Coding& coding, FourOf<T>& v) {
-  if (coding.is_srgb) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if (!(coding.premultiplied && is_alpha<kChannels>(i))) v.at[i] = srgb_to_linear(v.at[i]);
-    }
+/// Which of four components have no curve, as bits: alpha, and those from `count` on, which are not used.
+template <int kChannels>
+__device__ constexpr unsigned without_curve(bool has_alpha, int count) {
+  unsigned bits = 0;
+  for (int i = 0; i < 4; ++i) {
+    if (i >= count || (has_alpha && is_alpha<kChannels>(i))) bits |= 1U << i;
   }
+  return bits;
+}
+
+/// Stored components, scaled, to numbers: four, or the first `count` of them. The first begins a pixel, or there is no alpha.
+template <int kChannels, class T>
+__device__ inline void decode(const Coding& coding, FourOf<T>& v, int count = 4) {
+  if (coding.is_srgb) v = linear_of(v, without_curve<kChannels>(coding.premultiplied, count));
   if constexpr (kChannels % 2 == 0) {
     if (coding.premultiplied) {
 #pragma unroll
@@ -116,7 +146,7 @@ __device__ inline void decode(const Coding& coding, FourOf<T>& v) {
 
 /// Numbers to components before they are scaled and rounded.
 template <int kChannels, class T>
-__device__ inline void encode(const Coding& coding, T (&v)[4]) {
+__device__ inline void encode(const Coding& coding, T (&v)[4], int count = 4) {
   if constexpr (kChannels % 2 == 0) {
     if (coding.premultiplied) {
 #pragma unroll
@@ -127,10 +157,9 @@ __device__ inline void encode(const Coding& coding, T (&v)[4]) {
     }
   }
   if (coding.is_srgb) {
+    const FourOf<T> coded = srgb_of(FourOf<T>{{v[0], v[1], v[2], v[3]}}, without_curve<kChannels>(coding.premultiplied, count));
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if (!(coding.premultiplied && is_alpha<kChannels>(i))) v[i] = linear_to_srgb(v[i]);
-    }
+    for (int i = 0; i < 4; ++i) v[i] = coded.at[i];
   }
 }
 
@@ -249,9 +278,8 @@ __device__ inline FourOf<T> load_inside(const Shared& a, const SourceRow& row, s
   return v;
 }
 
-/// Numbers of one pixel of a row, which may be outside.
 template <int kChannels, class T>
-__device__ inline FourOf<T> load_pixel(const Shared& a, const SourceRow& row, std::int32_t x) {
+__device__ inline FourOf<T> load_pixel_here(const Shared& a, const SourceRow& row, std::int32_t x) {
   const std::int32_t inside = row.begin == nullptr ? -1 : mapped(a.outside.mode_x, x, a.source.width);
   if (inside < 0) return {{T(a.outside.value[0]), T(a.outside.value[1]), T(a.outside.value[2]), T(a.outside.value[3])}};
   FourOf<T> v{};
@@ -259,8 +287,22 @@ __device__ inline FourOf<T> load_pixel(const Shared& a, const SourceRow& row, st
   for (int c = 0; c < kChannels; ++c) {
     v.at[c] = T(a.from.scale) * load_component<T>(a.from.component, row.begin, std::int64_t{inside} * kChannels + c);
   }
-  decode<kChannels>(a.from, v);
+  decode<kChannels>(a.from, v, kChannels);
   return v;
+}
+/// Doubles are slow and of seven types: one copy of their code will do.
+template <int kChannels>
+__device__ __noinline__ FourOf<double> load_doubles(const Shared& a, SourceRow row, std::int32_t x) {
+  return load_pixel_here<kChannels, double>(a, row, x);
+}
+/// Numbers of one pixel of a row, which may be outside.
+template <int kChannels, class T>
+__device__ inline FourOf<T> load_pixel(const Shared& a, const SourceRow& row, std::int32_t x) {
+  if constexpr (sizeof(T) == sizeof(double)) {
+    return load_doubles<kChannels>(a, row, x);
+  } else {
+    return load_pixel_here<kChannels, T>(a, row, x);
+  }
 }
 
 // ---- stores
@@ -390,7 +432,7 @@ __device__ inline void store_sums(const Shared& a, char* row, std::int32_t i, T 
 /// The same of one pixel.
 template <int kChannels, class T>
 __device__ inline void store_pixel(const Shared& a, char* row, std::int32_t x, T (&v)[4]) {
-  encode<kChannels>(a.to, v);
+  encode<kChannels>(a.to, v, kChannels);
 #pragma unroll
   for (int c = 0; c < kChannels; ++c) store_component(a.to.component, row, std::int64_t{x} * kChannels + c, v[c] * T(a.to.scale));
 }

@@ -35,6 +35,18 @@ __device__ void put_columns(const SepFused& a, std::int32_t first_column, int fo
   }
 }
 
+/// Four numbers with the constant of a border where it stands: in place of all, or of those that `at` has no component for. The first is
+/// that of channel `first`. Constant borders are rare, so it is code of its own.
+template <int kChannels>
+__device__ __noinline__ Four with_constant(const SepFused& a, int4 at, bool all, int first, Four v) {
+  const int places[4] = {at.x, at.y, at.z, at.w};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if (all || places[i] < 0) v.at[i] = static_cast<float>(a.outside.value[(first + i) % kChannels]);
+  }
+  return v;
+}
+
 /// The rows of a strip that a warp loads: from the device's memory to registers, and later to shared memory.
 template <class Pixels>
 class Loader {
@@ -70,7 +82,9 @@ class Loader {
       const auto put_four = [&](int n, const typename Pixels::Stored& stored) {
         const int q = lane() + 32 * n;
         Four v = Pixels::numbers(a_, stored);
-        if (rows_[j] == nullptr || (a_.outside.mode_x == kConstant && !is_inside_)) put_outside(n, rows_[j], v);
+        if (rows_[j] == nullptr || (a_.outside.mode_x == kConstant && !is_inside_)) {
+          v = with_constant<Pixels::channels>(a_, columns_[q], rows_[j] == nullptr, 4 * q % Pixels::channels, v);
+        }
         if constexpr (Pixels::has_fractions) odd = fmaf(v.at[3], 0.0F, fmaf(v.at[2], 0.0F, fmaf(v.at[1], 0.0F, fmaf(v.at[0], 0.0F, odd))));
         row[place<Pixels::channels>(q / Pixels::channels, q % Pixels::channels)] = make_float4(v.at[0], v.at[1], v.at[2], v.at[3]);
       };
@@ -116,16 +130,6 @@ class Loader {
   __device__ typename Pixels::Stored load_each(const char* row, int n) const {
     const int4 at = columns_[lane() + 32 * n];
     return Pixels::load_each(a_, row, max(at.x, 0), max(at.y, 0), max(at.z, 0), max(at.w, 0));
-  }
-
-  /// Puts the constant where it stands.
-  __device__ void put_outside(int n, const char* row, Four& v) const {
-    const int at[4] = {columns_[lane() + 32 * n].x, columns_[lane() + 32 * n].y, columns_[lane() + 32 * n].z, columns_[lane() + 32 * n].w};
-    const int first = (4 * (lane() + 32 * n)) % Pixels::channels;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if (row == nullptr || at[i] < 0) v.at[i] = static_cast<float>(a_.outside.value[(first + i) % Pixels::channels]);
-    }
   }
 
   const SepFused& a_;
@@ -299,7 +303,7 @@ __device__ void sep_fused(const SepFused& a) {
           if (is_whole) {
             Pixels::store(a, row, component, sum[p]);
           } else {
-            store_one_by_one<kChannels>(a, row, component, {{sum[p][0], sum[p][1], sum[p][2], sum[p][3]}});
+            store_any<kChannels>(a, row, component, {{sum[p][0], sum[p][1], sum[p][2], sum[p][3]}});
           }
         }
         row += a.destination.row_bytes;
@@ -316,13 +320,10 @@ __device__ void sep_fused(const SepFused& a) {
   __global__ void __launch_bounds__(kSepFusedThreads, kSepFusedAtOnce) sep_fused_##name(const __grid_constant__ SepFused a) { \
     sep_fused<pixels>(a);                                                                                                     \
   }
-#define MOLLIFY_SEP_FUSED_CHANNELS(channels)                \
-  using Bytes##channels = Plain<channels, Component::u8>;   \
-  using Halves##channels = Plain<channels, Component::f16>; \
-  using Floats##channels = Plain<channels, Component::f32>; \
-  MOLLIFY_SEP_FUSED(channels##_u8, Bytes##channels)         \
-  MOLLIFY_SEP_FUSED(channels##_f16, Halves##channels)       \
-  MOLLIFY_SEP_FUSED(channels##_f32, Floats##channels)       \
+#define MOLLIFY_SEP_FUSED_CHANNELS(channels)            \
+  MOLLIFY_SEP_FUSED(channels##_u8, BytesOf<channels>)   \
+  MOLLIFY_SEP_FUSED(channels##_f16, HalvesOf<channels>) \
+  MOLLIFY_SEP_FUSED(channels##_f32, FloatsOf<channels>) \
   MOLLIFY_SEP_FUSED(channels##_any, AnyCoding<channels>)
 
 extern "C" {

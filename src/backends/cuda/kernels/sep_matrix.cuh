@@ -189,23 +189,44 @@ struct Strip {
     }
   }
 
-  /// `reads`: steps whose rows are read. The first make no rows of the result yet.
+  /// `reads`: steps whose rows are read. The first make no rows of the result yet. Unaligned images are
+  /// rare, so there the rows between the axes move up.
   template <Way kWay>
   __device__ void march(int reads) {
+    constexpr int kStepsOfTurn = kTakesTurns && kWay != Way::unaligned ? kDown : 1;
     const char* row = row_of_step<kWay>(0);
 #pragma unroll
     for (int n = 0; n < kRead; ++n) load<kWay>(row, n);
     y -= (kDown - 1) * kMatrixRows;
-    for (int done = 0; done < reads; done += kDown) {
+    for (int done = 0; done < reads; done += kStepsOfTurn) {
 #pragma unroll
-      for (int s = 0; s < kDown; ++s) {
+      for (int s = 0; s < kStepsOfTurn; ++s) {
         const int step = done + s;
         if (step >= reads) return;
         const bool has_next = step + 1 < reads;
         if (has_next) row = row_of_step<kWay>(step + 1);
-        filter_rows<kWay>(rows[s], has_next, row);
-        if (step >= kDown - 1) make<kWay>((s + 1) % kDown);
+        const int slot = kStepsOfTurn == 1 ? kDown - 1 : s;
+        filter_rows<kWay>(rows[slot], has_next, row);
+        if (step >= kDown - 1) make<kWay>((slot + 1) % kDown);
+        if constexpr (kStepsOfTurn == 1) move_rows_up();
         y += kMatrixRows;
+      }
+    }
+  }
+
+  __device__ void move_rows_up() {
+#pragma unroll
+    for (int n = 1; n < kDown; ++n) {
+#pragma unroll
+      for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+        for (int c = 0; c < kChannels; ++c) {
+#pragma unroll
+          for (int h = 0; h < kHalves; ++h) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) rows[n - 1][b][c][h][i] = rows[n][b][c][h][i];
+          }
+        }
       }
     }
   }

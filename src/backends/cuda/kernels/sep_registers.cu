@@ -7,7 +7,7 @@
 namespace mollify::cuda {
 namespace {
 
-template <class Pixels, int kTaps>
+template <class Pixels, int kTaps, bool kTurns = kTakesTurns>
 __device__ void sep_registers(const SepFused& a) {
   constexpr int kChannels = Pixels::channels;
   constexpr int kPixelsOfThread = 4 / kChannels;
@@ -103,27 +103,41 @@ __device__ void sep_registers(const SepFused& a) {
     }
   };
 
+  // The filtered rows that the taps along y read: from slot s on, after s rows of a turn.
+  constexpr int kStepsOfTurn = kTurns ? kTaps : 1;
   float ring[kTaps][4];
-  std::int64_t found = find(0);
+  const auto move_up = [&] {
 #pragma unroll
-  for (int k = 0; k < kReach; ++k) filtered(found, k, ring[k]);
+    for (int k = 0; k < kReach; ++k) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) ring[k][i] = ring[k + 1][i];
+    }
+  };
+  std::int64_t found = find(0);
+#pragma unroll kStepsOfTurn
+  for (int k = 0; k < kReach; ++k) {
+    if constexpr (!kTurns) move_up();
+    filtered(found, k, ring[kTurns ? k : kReach - 1]);
+  }
   char* out = row_of(a.destination, block.image, y0);
   for (std::int32_t y = 0; y < rows; y += kTaps) {
     found = find(y + kReach);
-#pragma unroll
+#pragma unroll kStepsOfTurn
     for (int s = 0; s < kTaps; ++s) {
       if (y + s >= rows) return;
-      filtered(found, s, ring[(s + kReach) % kTaps]);
+      const int slot = kTurns ? s : 0;
+      filtered(found, s, ring[(slot + kReach) % kTaps]);
       float v[4] = {};
 #pragma unroll
       for (int k = 0; k < kTaps; ++k) {
 #pragma unroll
-        for (int i = 0; i < 4; ++i) v[i] = fmaf(weights_y[k], ring[(s + k) % kTaps][i], v[i]);
+        for (int i = 0; i < 4; ++i) v[i] = fmaf(weights_y[k], ring[(slot + k) % kTaps][i], v[i]);
       }
+      if constexpr (!kTurns) move_up();
       if (stores && is_whole) {
         Pixels::store(a, out, component, v);
       } else if (stores) {
-        store_one_by_one<kChannels>(a, out, component, {{v[0], v[1], v[2], v[3]}});
+        store_any<kChannels>(a, out, component, {{v[0], v[1], v[2], v[3]}});
       }
       out += a.destination.row_bytes;
     }
@@ -136,22 +150,14 @@ __device__ void sep_registers(const SepFused& a) {
   __global__ void __launch_bounds__(kSepRegistersThreads) sep_registers_##name##_##taps(const __grid_constant__ SepFused a) { \
     sep_registers<pixels, taps>(a);                                                                                           \
   }
-#define MOLLIFY_SEP_REGISTERS_TAPS(name, pixels) \
-  MOLLIFY_SEP_REGISTERS(name, pixels, 3)         \
-  MOLLIFY_SEP_REGISTERS(name, pixels, 5)         \
-  MOLLIFY_SEP_REGISTERS(name, pixels, 7)         \
-  MOLLIFY_SEP_REGISTERS(name, pixels, 9)
-#define MOLLIFY_SEP_REGISTERS_CHANNELS(channels)               \
-  using Bytes##channels = Plain<channels, Component::u8>;      \
-  using Halves##channels = Plain<channels, Component::f16>;    \
-  using Floats##channels = Plain<channels, Component::f32>;    \
-  MOLLIFY_SEP_REGISTERS_TAPS(channels##_u8, Bytes##channels)   \
-  MOLLIFY_SEP_REGISTERS_TAPS(channels##_f16, Halves##channels) \
-  MOLLIFY_SEP_REGISTERS_TAPS(channels##_f32, Floats##channels)
+// See has_sep_registers().
+#define MOLLIFY_OF_SEP_REGISTERS(add)                                                                                                \
+  add(1_u8, BytesOf<1>, 3) add(4_u8, BytesOf<4>, 3) add(1_f16, HalvesOf<1>, 3) add(4_f16, HalvesOf<4>, 3) add(1_f32, FloatsOf<1>, 3) \
+      add(1_f32, FloatsOf<1>, 5) add(1_f32, FloatsOf<1>, 7) add(1_f32, FloatsOf<1>, 9) add(4_f32, FloatsOf<4>, 3)                    \
+          add(4_f32, FloatsOf<4>, 5) add(4_f32, FloatsOf<4>, 7)
 
 extern "C" {
-MOLLIFY_SEP_REGISTERS_CHANNELS(1)
-MOLLIFY_SEP_REGISTERS_CHANNELS(4)
+MOLLIFY_OF_SEP_REGISTERS(MOLLIFY_SEP_REGISTERS)
 }
 
 }  // namespace mollify::cuda
