@@ -14,6 +14,21 @@ find_path(MOLLIFY_CUDA_HEADERS cuda.h HINTS "${mollify_cuda_root}/include" "${mo
 set(MOLLIFY_CUDA_ARCHITECTURES "75;80;90;100;120;75-virtual" CACHE STRING
   "GPUs that kernels are compiled for; NN-virtual is code that drivers compile for later ones")
 
+# Compiling takes minutes. Whoever builds the library more than once, as scripts/wheels does, may let the first build's kernels do for all.
+set(MOLLIFY_CUDA_ARCHIVE "" CACHE PATH "Folder with the fat binaries of another build of these sources, to use instead of compiling kernels")
+mark_as_advanced(MOLLIFY_CUDA_ARCHIVE)
+
+# mollify_compile_cuda_kernels(source.cu binary codes): a fat binary for the GPUs that nvcc's options `codes` say.
+function(mollify_compile_cuda_kernels source binary codes)
+  cmake_path(GET source STEM stem)
+  add_custom_command(OUTPUT "${binary}" BYPRODUCTS "${binary}.resources"
+    COMMAND "${CMAKE_COMMAND}" "-DBINARY=${binary}" "-DREPORT=${binary}.resources" -P "${PROJECT_SOURCE_DIR}/cmake/cuda_compile.cmake" --
+      "${MOLLIFY_NVCC}" -std=c++20 -O3 --compress-mode=size -fatbin ${codes}
+      -I "${PROJECT_SOURCE_DIR}/src" -MD -MF "${binary}.d" -MT "${binary}" -o "${binary}" "${CMAKE_CURRENT_SOURCE_DIR}/${source}"
+    DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" DEPFILE "${binary}.d"
+    COMMENT "Compiling CUDA kernels ${stem}" VERBATIM)
+endfunction()
+
 # mollify_cuda_kernels(target source.cu...): a fat binary of each source, and the table that finds them, backends/cuda/modules.h.
 function(mollify_cuda_kernels target)
   set(codes "")
@@ -32,12 +47,14 @@ function(mollify_cuda_kernels target)
   foreach(source IN LISTS ARGN)
     cmake_path(GET source STEM stem)
     set(binary "${CMAKE_CURRENT_BINARY_DIR}/${stem}.fatbin")
-    add_custom_command(OUTPUT "${binary}" BYPRODUCTS "${binary}.resources"
-      COMMAND "${CMAKE_COMMAND}" "-DBINARY=${binary}" "-DREPORT=${binary}.resources" -P "${PROJECT_SOURCE_DIR}/cmake/cuda_compile.cmake" --
-        "${MOLLIFY_NVCC}" -std=c++20 -O3 --compress-mode=size -fatbin ${codes}
-        -I "${PROJECT_SOURCE_DIR}/src" -MD -MF "${binary}.d" -MT "${binary}" -o "${binary}" "${CMAKE_CURRENT_SOURCE_DIR}/${source}"
-      DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" DEPFILE "${binary}.d"
-      COMMENT "Compiling CUDA kernels ${stem}" VERBATIM)
+    if(MOLLIFY_CUDA_ARCHIVE)
+      set(binary "${MOLLIFY_CUDA_ARCHIVE}/${stem}.fatbin")
+      if(NOT EXISTS "${binary}")
+        message(FATAL_ERROR "MOLLIFY_CUDA_ARCHIVE lacks ${stem}.fatbin; it was made from other sources than these")
+      endif()
+    else()
+      mollify_compile_cuda_kernels("${source}" "${binary}" "${codes}")
+    endif()
     list(APPEND binaries "${binary}")
     string(APPEND texts "MOLLIFY_EMBED(mollify_cuda_${stem}, \"${binary}\");\n")
     string(APPEND declarations "extern const unsigned char mollify_cuda_${stem}[];\n")
