@@ -229,7 +229,11 @@ void require_device_name(const DeviceArgs& args) {
 
 DeviceOptions device_options(const DeviceArgs& args) {
   if (args.threads < 0) fail(fmt::format("--threads {}: must not be negative", args.threads));
-  return {.threads = args.threads, .cache_folder = cache_folder(), .cpu_target = args.cpu_target, .probe = args.probe == "on"};
+  return {.threads = args.threads,
+          .cache_folder = cache_folder(),
+          .cpu_target = args.cpu_target,
+          .probe = args.probe == "on",
+          .on_wait = [](const std::string& why) { fmt::print(stderr, "mollify: {}\n", why); }};
 }
 
 void warn_of_stored_tuning(const DeviceInfo& device) {

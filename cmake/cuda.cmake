@@ -11,7 +11,8 @@ cmake_path(GET MOLLIFY_NVCC PARENT_PATH mollify_cuda_root)
 cmake_path(GET mollify_cuda_root PARENT_PATH mollify_cuda_root)
 find_path(MOLLIFY_CUDA_HEADERS cuda.h HINTS "${mollify_cuda_root}/include" "${mollify_cuda_root}/targets/x86_64-linux/include"
   NO_DEFAULT_PATH REQUIRED DOC "The folder of the driver's header, cuda.h")
-set(MOLLIFY_CUDA_ARCHITECTURES "75;80;90;100;120;75-virtual" CACHE STRING
+set(mollify_cuda_usual_architectures 75 80 90 100 120 75-virtual)
+set(MOLLIFY_CUDA_ARCHITECTURES "${mollify_cuda_usual_architectures}" CACHE STRING
   "GPUs that kernels are compiled for; NN-virtual is code that drivers compile for later ones")
 
 # Compiling takes minutes. Whoever builds the library more than once, as scripts/wheels does, may let the first build's kernels do for all.
@@ -25,18 +26,22 @@ function(mollify_compile_cuda_kernels source binary codes)
     COMMAND "${CMAKE_COMMAND}" "-DBINARY=${binary}" "-DREPORT=${binary}.resources" -P "${PROJECT_SOURCE_DIR}/cmake/cuda_compile.cmake" --
       "${MOLLIFY_NVCC}" -std=c++20 -O3 --compress-mode=size -fatbin ${codes}
       -I "${PROJECT_SOURCE_DIR}/src" -MD -MF "${binary}.d" -MT "${binary}" -o "${binary}" "${CMAKE_CURRENT_SOURCE_DIR}/${source}"
-    DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" DEPFILE "${binary}.d"
+    DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" "${PROJECT_SOURCE_DIR}/cmake/cuda_compile.cmake" DEPFILE "${binary}.d"
     COMMENT "Compiling CUDA kernels ${stem}" VERBATIM)
 endfunction()
 
 # mollify_cuda_kernels(target source.cu...): a fat binary of each source, and the table that finds them, backends/cuda/modules.h.
 function(mollify_cuda_kernels target)
   set(codes "")
+  set(machine "")
+  set(driver "")
   foreach(architecture IN LISTS MOLLIFY_CUDA_ARCHITECTURES)
     string(REGEX MATCH "^[0-9]+" number "${architecture}")
     if(architecture MATCHES "-virtual$")
+      string(APPEND driver "${number}, ")
       list(APPEND codes -gencode "arch=compute_${number},code=compute_${number}")
     else()
+      string(APPEND machine "${number}, ")
       list(APPEND codes -gencode "arch=compute_${number},code=sm_${number}")
     endif()
   endforeach()
@@ -66,6 +71,7 @@ function(mollify_cuda_kernels target)
 #include "backends/cuda/modules.h"
 
 #include <array>
+#include <initializer_list>
 
 #define MOLLIFY_EMBED(name, path)                                             \
   __asm__(".section .rodata\n.balign 64\n.global " #name "\n.hidden " #name "\n" \
@@ -75,6 +81,11 @@ extern "C" {
 @declarations@}
 
 namespace mollify::cuda {
+
+ModuleTargets module_targets() {
+  static constexpr std::initializer_list<std::int32_t> kMachine = {@machine@}, kDriver = {@driver@};
+  return {{kMachine.begin(), kMachine.size()}, {kDriver.begin(), kDriver.size()}};
+}
 
 std::span<const ModuleImage> module_images() {
   static constexpr std::array<ModuleImage, @count@> kImages = {
@@ -87,8 +98,13 @@ std::span<const ModuleImage> module_images() {
   set_source_files_properties("${table}" TARGET_DIRECTORY ${target} PROPERTIES
     OBJECT_DEPENDS "${binaries}" SKIP_UNITY_BUILD_INCLUSION ON)  # else nothing would tell that what it embeds has changed
   set(total "${CMAKE_CURRENT_BINARY_DIR}/fatbins.bytes")
-  add_custom_command(OUTPUT "${total}" DEPENDS ${binaries}
-    COMMAND "${CMAKE_COMMAND}" "-DTOTAL=${total}" -P "${PROJECT_SOURCE_DIR}/cmake/cuda_total.cmake" -- ${binaries}
+  # A library that is to be downloaded must not grow unseen. Who asks for other GPUs decides for themselves.
+  set(most_bytes "")
+  if(MOLLIFY_CUDA_ARCHITECTURES STREQUAL mollify_cuda_usual_architectures)
+    set(most_bytes 12000000)
+  endif()
+  add_custom_command(OUTPUT "${total}" DEPENDS ${binaries} "${PROJECT_SOURCE_DIR}/cmake/cuda_total.cmake"
+    COMMAND "${CMAKE_COMMAND}" "-DTOTAL=${total}" "-DMOST_BYTES=${most_bytes}" -P "${PROJECT_SOURCE_DIR}/cmake/cuda_total.cmake" -- ${binaries}
     COMMENT "Adding up the bytes of CUDA kernels" VERBATIM)
   add_custom_target(${target}_cuda_kernels DEPENDS ${binaries} "${total}")
   add_dependencies(${target} ${target}_cuda_kernels)

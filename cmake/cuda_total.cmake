@@ -1,6 +1,5 @@
-# Writes what fat binaries have together to TOTAL, prints it, and fails where that is too much for a library that is to be downloaded:
-#   cmake -DTOTAL=FILE -P cuda_total.cmake -- BINARY...
-set(most_bytes 12000000)
+# Writes to TOTAL how many bytes fat binaries have together, prints it, and fails above MOST_BYTES, if that is given:
+#   cmake -DTOTAL=FILE -DMOST_BYTES=NUMBER -P cuda_total.cmake -- BINARY...
 set(bytes 0)
 set(is_binary OFF)
 math(EXPR last "${CMAKE_ARGC} - 1")
@@ -13,7 +12,7 @@ foreach(i RANGE ${last})
   endif()
 endforeach()
 message(STATUS "CUDA kernels: ${bytes} bytes in all")
-if(bytes GREATER most_bytes)
-  message(FATAL_ERROR "These are more than ${most_bytes}")
+if(MOST_BYTES AND bytes GREATER MOST_BYTES)
+  message(FATAL_ERROR "These are more than ${MOST_BYTES}")
 endif()
 file(WRITE "${TOTAL}" "${bytes}\n")

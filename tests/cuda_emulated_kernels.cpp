@@ -49,8 +49,8 @@ Kernel kernel_of(void (*kernel)(Arguments), Barriers barriers = Barriers::yes) {
 }
 
 template <class Pixels, int kTaps>
-void registers_that_move_up(cuda::SepFused a) {
-  constexpr bool kTurns = false;
+void registers(cuda::SepFused a) {
+  constexpr bool kTurns = Pixels::channels == 4;
   cuda::sep_registers<Pixels, kTaps, kTurns>(a);
 }
 
@@ -91,8 +91,8 @@ const std::map<std::string, Kernel>& kernels() {
     MOLLIFY_OF_SEP_MATRIX(MOLLIFY_ADD)
     MOLLIFY_OF_SEP_MATRIX_PLANES(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
-    // As GPUs of 7.5 do it: those of today are tested where there is one.
-#define MOLLIFY_ADD(name, pixels, taps) by_name["sep_registers_" #name "_" #taps] = kernel_of(registers_that_move_up<pixels, taps>);
+    // Both forms: with one channel that of compute capability 7.5, with four that of later ones.
+#define MOLLIFY_ADD(name, pixels, taps) by_name["sep_registers_" #name "_" #taps] = kernel_of(registers<pixels, taps>);
     MOLLIFY_OF_SEP_REGISTERS(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
 #define MOLLIFY_ADD(channels, taps) by_name["sep_scatter_" #channels "_f32_" #taps] = kernel_of(sep_scatter_##channels##_f32_##taps);

@@ -165,13 +165,18 @@ TEST(CudaPlan, ProductsNeedRoomForTheirWeights) {
     EXPECT_EQ(plan.algorithm.id, "gauss.decimate") << sigma;
     EXPECT_EQ(plan.passes.front().kernel, kernel) << sigma;
   }
-  device.gpu.shared_bytes = 64 << 10;  // tensor cores of such a GPU have halves only
+}
+
+TEST(CudaPlan, ProductsOfFloatsNeedTf32) {
+  DeviceInfo device = fake_cuda();
+  device.gpu.tf32_matrices = false;
   const auto kernel = [&](PixelFormat format) {
     const ImageDesc small{4096, 4096, format};
     return make_plan(gaussian(20.0), small, small, device)->passes.front().kernel;
   };
   EXPECT_EQ(kernel(PixelFormat::rgba8), "gauss_matrix");
   EXPECT_EQ(kernel(PixelFormat::rgba16f), "gauss_decimate");
+  EXPECT_EQ(kernel(PixelFormat::r32f), "gauss_decimate");
 }
 
 TEST(CudaPlan, WideGaussiansAreDecimated) {

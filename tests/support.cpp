@@ -119,6 +119,7 @@ DeviceInfo fake_cuda() {
   device.kernels.assign(cuda::kKernelIds.begin(), cuda::kKernelIds.end());
   device.gpu.subgroup_size = 32;
   device.gpu.small_storage = true;
+  device.gpu.tf32_matrices = true;
   device.gpu.shared_bytes = 227 << 10;
   device.gpu.max_group_invocations = 1024;
   device.gpu.max_group = {1024, 1024};

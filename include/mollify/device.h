@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -103,6 +104,9 @@ struct DeviceOptions {
   /// Whether a GPU that the library knows no rates of is measured when it is opened first, for at most a second. The rates are kept in the
   /// cache folder; without one nothing is measured.
   bool probe = true;
+  /// Called with a sentence before a wait of minutes: when a GPU of CUDA is newer than the library's kernels, its driver compiles them when
+  /// the device is opened, and keeps the result for later processes. Empty means that nobody is told.
+  std::function<void(const std::string&)> on_wait{};
 };
 
 /// A CPU or a GPU that runs plans. It is cheap to copy; moving copies it as well. Copies are the same device.

@@ -1,6 +1,7 @@
 #include "devices.h"
 
 #include <atomic>
+#include <cstdio>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -24,7 +25,9 @@ Result<Device> find_device(const std::string& name, std::int32_t threads) {
   const std::scoped_lock lock(*mutex);
   const auto found = open->find({name, threads});
   if (found != open->end()) return found->second;
-  Result<Device> device = Device::open(name.empty() ? "cpu" : name, {.threads = threads});
+  // A line on standard error, as this may run without the interpreter's lock.
+  const auto say = [](const std::string& why) { std::fprintf(stderr, "pymollify: %s\n", why.c_str()); };
+  Result<Device> device = Device::open(name.empty() ? "cpu" : name, {.threads = threads, .on_wait = say});
   if (!device) return device;
   open->emplace(std::pair(name, threads), *device);
   if (device->info().backend != Backend::cpu && !device->info().gpu.is_software) has_gpu = true;

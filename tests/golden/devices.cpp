@@ -35,6 +35,7 @@ void for_each_field(DeviceInfo& device, const Visit& visit) {
   visit("is_software", gpu.is_software);
   visit("subgroup_size", gpu.subgroup_size);
   visit("quad_operations", gpu.quad_operations);
+  visit("tf32_matrices", gpu.tf32_matrices);
   visit("float16_arithmetic", gpu.float16_arithmetic);
   visit("shuffle_operations", gpu.shuffle_operations);
   visit("matrix_operations", gpu.matrix_operations);

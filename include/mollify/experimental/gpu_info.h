@@ -34,6 +34,7 @@ struct GpuInfo {
   bool is_software = false;         ///< Whether the driver computes on the CPU.
   std::int32_t subgroup_size = 0;   ///< Threads of a subgroup (CUDA: warp).
   bool quad_operations = false;     ///< Whether compute shaders have quad swaps and can ask for full subgroups.
+  bool tf32_matrices = false;       ///< CUDA: whether the kernels that it runs have products of matrices of tf32.
   bool float16_arithmetic = false;  ///< Whether shaders can compute with half floats.
   bool shuffle_operations = false;  ///< Whether compute shaders have subgroup shuffles and votes and can ask for full subgroups.
   bool matrix_operations = false;   ///< Whether subgroups have cooperative matrices of f16, 16x16 times 16x8, summed in f32.

@@ -97,8 +97,7 @@ cuda::GaussMatrixShape shape_of_products(const AxisPlan& x, const AxisPlan& y) {
 Status check_products(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   if (Status s = check_products(p); !s) return s;
   const FormatInfo& format = info(p.src.format);
-  constexpr std::int64_t kSharedBytesWithoutTf32 = 64 << 10;  // of compute capability 7.5, and no later one
-  if (format.is_floating() && p.device.gpu.shared_bytes <= kSharedBytesWithoutTf32) {
+  if (format.is_floating() && !p.device.gpu.tf32_matrices) {
     return refusal("tensor cores of this GPU have no tf32");
   }
   const int pair_bytes = cuda::gauss_matrix_pair_bytes(format.is_floating() && format.bits == 32);
@@ -264,8 +263,8 @@ Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
   return pass;
 }
 
-/// Measured time of all passes by sums, divided by what seconds() says of them, at 4096x4096 and sigma 4 to 5. Halves and floats were
-/// measured; other formats take the factor of floats.
+/// Measured time of all passes by sums, divided by what seconds() says of them, at 4096x4096 and sigma 4 to 5. Floats were measured, and
+/// halves when downsampling had a kernel of their own; other formats take the factor of floats.
 double slowness_of_sums(const FormatInfo& format) {
   return format.is_floating() && format.bits == 16 ? 2.2 : 1.6;
 }

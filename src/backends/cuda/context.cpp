@@ -18,6 +18,48 @@ std::int32_t attribute(const Functions& cu, CUdevice device, CUdevice_attribute 
   return cu.DeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
 }
 
+/// Ten times the major number and the minor one, as module_targets() has them.
+std::int32_t compute_capability(const Functions& cu, CUdevice device) {
+  return 10 * attribute(cu, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+         attribute(cu, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+}
+
+std::string capability_text(std::int32_t capability) {
+  return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
+
+constexpr std::int32_t kTf32Capability = 80;  ///< what kernels are compiled for that multiply matrices of tf32
+
+/// Whose kernels a GPU runs; 0: nobody's.
+struct Target {
+  std::int32_t capability = 0;
+  bool is_compiled_by_driver = false;
+};
+
+Target target_for(std::int32_t capability) {
+  const ModuleTargets targets = module_targets();
+  Target out;
+  for (const std::int32_t target : targets.machine) {
+    if (target / 10 == capability / 10 && target <= capability) out.capability = std::max(out.capability, target);
+  }
+  if (out.capability > 0) return out;
+  for (const std::int32_t target : targets.driver) {
+    if (target <= capability) out = {std::max(out.capability, target), true};
+  }
+  return out;
+}
+
+/// Why the GPU runs none of the kernels, if so.
+Status check_capability(const Functions& cu, CUdevice device) {
+  const std::int32_t capability = compute_capability(cu, device);
+  if (target_for(capability).capability > 0) return {};
+  std::string targets;
+  for (const std::int32_t target : module_targets().machine) targets += (targets.empty() ? "" : ", ") + capability_text(target);
+  return Error{ErrorCode::unsupported,
+               "the GPU has compute capability " + capability_text(capability) + "; mollify's kernels are for " + targets,
+               {}};
+}
+
 std::string driver_text(const Functions& cu) {
   int version = 0;
   cu.DriverGetVersion(&version);
@@ -31,11 +73,12 @@ DeviceInfo describe(const Functions& cu, CUdevice device) {
   cu.DeviceGetName(name, sizeof name, device);
   info.name = name;
   info.driver = driver_text(cu);
-  info.kernels = kernel_ids();
+  if (check_capability(cu, device)) info.kernels = kernel_ids();
   GpuInfo& gpu = info.gpu;
   gpu.subgroup_size = attribute(cu, device, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
   gpu.small_storage = true;
   gpu.float16_arithmetic = true;
+  gpu.tf32_matrices = target_for(compute_capability(cu, device)).capability >= kTf32Capability;
   gpu.shared_bytes = attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   gpu.max_group_invocations = attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   gpu.max_group = {attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X), attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)};
@@ -113,16 +156,17 @@ Result<std::shared_ptr<DeviceImpl>> open_device(std::string_view which, const De
   if (!cu) return cu.error();
   const Result<int> index = find(**cu, which);
   if (!index) return index.error();
-  Result<std::shared_ptr<Context>> context = Context::open(**cu, *index);
+  Result<std::shared_ptr<Context>> context = Context::open(**cu, *index, options.on_wait);
   if (!context) return context.error();
   if (auto rows = stored_tuning(options.cache_folder, (*context)->info())) (*context)->set_tuning(std::move(*rows));
   return std::shared_ptr<DeviceImpl>(std::make_shared<CudaDevice>(std::move(*context), options.threads));
 }
 
-Result<std::shared_ptr<Context>> Context::open(const Functions& cu, int index) {
+Result<std::shared_ptr<Context>> Context::open(const Functions& cu, int index, const std::function<void(const std::string&)>& on_wait) {
   const Result<std::vector<CUdevice>> all = devices(cu);
   if (!all) return all.error();
   const CUdevice device = (*all)[static_cast<std::size_t>(index)];
+  if (Status s = check_capability(cu, device); !s) return s.error();
   std::shared_ptr<Context> context(new Context(cu, device, describe(cu, device)));
   if (const CUresult r = cu.DevicePrimaryCtxRetain(&context->context_, device); r != CUDA_SUCCESS) {
     context->context_ = nullptr;
@@ -133,7 +177,22 @@ Result<std::shared_ptr<Context>> Context::open(const Functions& cu, int index) {
     context->uploads_ = nullptr;
     return to_error(cu, r, "making a stream");
   }
+  if (target_for(compute_capability(cu, device)).is_compiled_by_driver) {
+    if (Status s = context->compile_all(on_wait); !s) return s.error();
+  }
   return context;
+}
+
+Status Context::compile_all(const std::function<void(const std::string&)>& on_wait) {
+  if (on_wait) {
+    on_wait("the driver compiles the kernels for " + info_.name + ", of compute capability " +
+            capability_text(compute_capability(cu_, device_)) + ", which takes minutes the first time");
+  }
+  const std::lock_guard lock(mutex_);
+  for (const ModuleImage& image : module_images()) {
+    if (const Result<CUmodule> loaded = module(image.id); !loaded) return loaded.error();
+  }
+  return {};
 }
 
 Context::~Context() {
@@ -151,20 +210,24 @@ CUresult Context::upload(CUdeviceptr to, const void* from, std::size_t bytes) co
   return r == CUDA_SUCCESS ? cu_.StreamSynchronize(uploads_) : r;
 }
 
+Result<CUmodule> Context::module(std::string_view id) {
+  if (const auto found = modules_.find(id); found != modules_.end()) return found->second;
+  const auto image = std::ranges::find(module_images(), id, &ModuleImage::id);
+  if (image == module_images().end()) return Error{ErrorCode::internal, "there are no kernels of " + std::string(id), {}};
+  CUmodule loaded = nullptr;
+  if (const CUresult r = cu_.ModuleLoadData(&loaded, image->bytes); r != CUDA_SUCCESS) {
+    return to_error(cu_, r, "loading kernels into the GPU");
+  }
+  modules_.emplace(id, loaded);
+  return loaded;
+}
+
 Result<CUfunction> Context::kernel(const std::string& id, const std::string& name) {
   const std::lock_guard lock(mutex_);
-  auto module = modules_.find(id);
-  if (module == modules_.end()) {
-    const auto image = std::ranges::find(module_images(), id, &ModuleImage::id);
-    if (image == module_images().end()) return Error{ErrorCode::internal, "there are no kernels of " + id, {}};
-    CUmodule loaded = nullptr;
-    if (const CUresult r = cu_.ModuleLoadData(&loaded, image->bytes); r != CUDA_SUCCESS) {
-      return to_error(cu_, r, "loading kernels into the GPU");
-    }
-    module = modules_.emplace(id, loaded).first;
-  }
+  const Result<CUmodule> loaded = module(id);
+  if (!loaded) return loaded.error();
   CUfunction function = nullptr;
-  if (const CUresult r = cu_.ModuleGetFunction(&function, module->second, name.c_str()); r != CUDA_SUCCESS) {
+  if (const CUresult r = cu_.ModuleGetFunction(&function, *loaded, name.c_str()); r != CUDA_SUCCESS) {
     return to_error(cu_, r, ("finding the kernel " + name).c_str());
   }
   return function;

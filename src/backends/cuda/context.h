@@ -1,6 +1,7 @@
 // An open GPU: its context, and the kernels that have been loaded into it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,8 +18,10 @@ namespace mollify::cuda {
 
 class Context {
  public:
-  /// The primary context of a GPU, which the CUDA runtime and libraries on top of it use as well.
-  [[nodiscard]] static Result<std::shared_ptr<Context>> open(const Functions& cu, int index);
+  /// The primary context of a GPU, which the CUDA runtime and libraries on top of it use as well. Refuses a GPU that the kernels are not
+  /// for. Where the driver has to compile them, that is done here, so that nothing waits for it later; `on_wait` is told before.
+  [[nodiscard]] static Result<std::shared_ptr<Context>> open(const Functions& cu, int index,
+                                                             const std::function<void(const std::string&)>& on_wait);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -33,6 +36,9 @@ class Context {
 
  private:
   friend class Current;
+  /// That of this id, which is loaded when it is first asked for. The caller holds the lock.
+  [[nodiscard]] Result<CUmodule> module(std::string_view id);
+  [[nodiscard]] Status compile_all(const std::function<void(const std::string&)>& on_wait);
   Context(const Functions& cu, CUdevice device, DeviceInfo info) : cu_(cu), device_(device), info_(std::move(info)) {}
 
   const Functions& cu_;

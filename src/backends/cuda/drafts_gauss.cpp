@@ -21,11 +21,12 @@ CoarseGrid grid_of(const Plan& plan, const Pass& pass, const CoarseGridArguments
   return grid;
 }
 
-/// Of kernels of gauss_decimate.cu: for images of a type and a support along y that they are compiled for, or for any.
-std::string ending_of_support(const Plan& plan, bool has_type, std::int32_t along_y) {
+/// Of kernels of gauss_decimate.cu: for images of a type and a support along y that they are compiled for, or for any. `may_be_compiled`:
+/// whether nothing else keeps the plan from the former.
+std::string ending_of_support(const Plan& plan, bool may_be_compiled, std::int32_t along_y) {
   const int channels = info(plan.src.format).channels;
   const bool is_compiled =
-      (channels == 1 || channels == 4) && has_type && along_y >= kLeastCompiledSupport && along_y <= kMostCompiledSupport;
+      (channels == 1 || channels == 4) && may_be_compiled && along_y >= kLeastCompiledSupport && along_y <= kMostCompiledSupport;
   return is_compiled ? std::string(ending_of(plan)) + "_" + std::to_string(along_y) : "_any_" + std::to_string(kMostSupport);
 }
 
@@ -145,10 +146,10 @@ Draft gauss_upsample(const Plan& plan, const Pass& pass, const CoarseGridArgumen
   a.blocks_across = ceil_div(ceil_div(a.destination.width * info(plan.dst.format).channels, 4), kUpsampleThreads);
   a.blocks_down = ceil_div(a.destination.height, a.rows);
   const std::int32_t floats = floats_of_weights(a.factor_y, kMostSupport);
-  // Of a row a thread reads at most one coarse sample more than it does of a column.
-  const bool has_type = ending_of(plan) != "_any" && a.support_x <= a.support_y + 1;
+  // Kernels of a type are compiled for at most one coarse sample more along x than along y.
+  const bool may_be_compiled = ending_of(plan) != "_any" && a.support_x <= a.support_y + 1;
   return {"gauss_decimate",
-          name_of("gauss_upsample", plan, ending_of_support(plan, has_type, a.support_y)),
+          name_of("gauss_upsample", plan, ending_of_support(plan, may_be_compiled, a.support_y)),
           {nullptr, a, kUpsampleThreads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination, {}}};
 }
 

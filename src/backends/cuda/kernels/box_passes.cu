@@ -36,6 +36,7 @@ __device__ __noinline__ void store_mean(const Shared& a, char* row, std::int32_t
 /// A row of the source. Its results are components of the type Sum; until they are made, the ends of blocks lie there.
 template <int kChannels, class Sum>
 struct WindowsAlongRow {
+  static constexpr bool has_any_format = true;
   const BoxPass& a;
   SourceRow source;
   Sum* result;
@@ -51,6 +52,7 @@ struct WindowsAlongRow {
 /// A column of what rows have become. The ends of blocks lie below its last row.
 template <int kChannels, class Sum>
 struct WindowsDownColumn {
+  static constexpr bool has_any_format = false;
   const BoxPass& a;
   std::int32_t image;
   std::int32_t x;
@@ -105,13 +107,26 @@ __device__ inline Part part_of(std::int32_t length, std::int32_t own, std::int32
   return {min(length, own * each), min(length, (own + 1) * each)};
 }
 
-/// The sum of some pixels. As loads of all formats are a lot of code, it is there once.
+/// The sum of some pixels.
 template <int kChannels, class Line>
-__device__ __noinline__ FourOf<double> total_of(Line line, std::int32_t first, Part part) {
+__device__ inline FourOf<double> total_here(const Line& line, std::int32_t first, Part part) {
   double total[4] = {};
 #pragma unroll 4
   for (std::int32_t i = part.begin; i < part.end; ++i) add<kChannels>(total, line.numbers(first + i));
   return {{total[0], total[1], total[2], total[3]}};
+}
+template <int kChannels, class Line>
+__device__ __noinline__ FourOf<double> total_aside(Line line, std::int32_t first, Part part) {
+  return total_here<kChannels>(line, first, part);
+}
+/// The same. Loads of all formats are a lot of code, so that is there once.
+template <int kChannels, class Line>
+__device__ FourOf<double> total_of(const Line& line, std::int32_t first, Part part) {
+  if constexpr (Line::has_any_format) {
+    return total_aside<kChannels>(line, first, part);
+  } else {
+    return total_here<kChannels>(line, first, part);
+  }
 }
 
 template <int kChannels, class Line>

@@ -80,6 +80,9 @@ struct AnyFloats : AnyCoding<kChannels> {
   static __device__ __noinline__ Loaded load(const BoxAny& a, const char* row, std::int32_t i) {
     return AnyCoding<kChannels>::numbers(a, AnyCoding<kChannels>::load(a, row, i));
   }
+  static __device__ __noinline__ Loaded load_each(const BoxAny& a, const char* row, int x, int y, int z, int w) {
+    return AnyCoding<kChannels>::numbers(a, AnyCoding<kChannels>::load_each(a, row, x, y, z, w));
+  }
   static __device__ Four numbers(const BoxAny& a, const Loaded& v) {
     return {{v.at[0] * a.lift, v.at[1] * a.lift, v.at[2] * a.lift, v.at[3] * a.lift}};
   }
@@ -176,7 +179,7 @@ __device__ inline void load(const BoxAny& a, const Column& column, std::int32_t 
   if (column.is_inside) {
 #pragma unroll
     for (int j = 0; j < kRun; ++j) v[j] = Pixels::load(a, rows[j], column.component);
-  } else if (Pixels::is_plain && column.is_in_image) {
+  } else if (column.is_in_image) {
 #pragma unroll
     for (int j = 0; j < kRun; ++j) v[j] = Pixels::load_each(a, rows[j], column.at[0], column.at[1], column.at[2], column.at[3]);
   } else {

@@ -8,8 +8,9 @@
 namespace mollify::cuda {
 namespace {
 
-/// Weights of an axis, in shared memory: for pixel r of a coarse sample, those of the coarse samples that it belongs to, one after another,
-/// in whole fours for `compiled` of them. `reversed`: the one that began first comes first. All are multiplied by `scale`.
+/// Weights of an axis, in shared memory: for pixel r of a coarse sample, those of the `support` coarse samples that it belongs to, one
+/// after another. There is room for `compiled` of them, in whole fours. `reversed`: the one that began first comes first. All are
+/// multiplied by `scale`.
 __device__ inline void put_row_weights(const float* spline, std::int32_t factor, std::int32_t support, std::int32_t compiled, bool reversed,
                                        float scale, float* out) {
   const std::int32_t stride = whole_fours(compiled);
@@ -235,7 +236,7 @@ template <class Pixels, int kSupport, bool kExact>
 __device__ void gauss_upsample(const GaussUpsample& a) {
   const std::int32_t support_y = kExact ? kSupport : a.support_y;
   constexpr int kChannels = Pixels::channels;
-  constexpr int kMostSupportX = kExact ? kSupport + 1 : kSupport;  // of a row a thread reads at most one more
+  constexpr int kMostSupportX = kExact ? kSupport + 1 : kSupport;  // the planner takes this kernel for no more
   constexpr int kPixels = pixels_of_fours(kChannels);              // that four components are of, at most
   extern __shared__ int4 memory[];
   auto* const weights_y = reinterpret_cast<float*>(memory);

@@ -8,7 +8,8 @@
 namespace mollify::cuda {
 
 /// Whether loops over rows are unrolled, so that rows which are kept in registers take turns in their places instead of moving up. That is
-/// faster, and up to nine times as much code. GPUs of 7.5, and those whose code drivers make of that for 7.5, do without.
+/// faster, and up to nine times as much code. Code for compute capability 7.5, which is also what drivers compile for GPUs that the library
+/// does not know, does without.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr bool kTakesTurns = false;
 #else

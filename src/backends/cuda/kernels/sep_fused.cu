@@ -35,8 +35,8 @@ __device__ void put_columns(const SepFused& a, std::int32_t first_column, int fo
   }
 }
 
-/// Four numbers with the constant of a border where it stands: in place of all, or of those that `at` has no component for. The first is
-/// that of channel `first`. Constant borders are rare, so it is code of its own.
+/// Puts the constant of a border in place of all four numbers, or of those that `at` has no component for. The first number belongs to
+/// channel `first`. Constant borders are rare, so it is code of its own.
 template <int kChannels>
 __device__ __noinline__ Four with_constant(const SepFused& a, int4 at, bool all, int first, Four v) {
   const int places[4] = {at.x, at.y, at.z, at.w};

@@ -103,7 +103,7 @@ __device__ void sep_registers(const SepFused& a) {
     }
   };
 
-  // The filtered rows that the taps along y read: from slot s on, after s rows of a turn.
+  // The filtered rows that the taps along y read: from slot s on where rows take turns, from slot 0 on where they move up.
   constexpr int kStepsOfTurn = kTurns ? kTaps : 1;
   float ring[kTaps][4];
   const auto move_up = [&] {
