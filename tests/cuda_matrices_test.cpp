@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cases/cases.h"
+#include "mollify/cuda.h"
 #include "mollify/mollify.h"
 #include "reach_support.h"
 #include "windows_support.h"
@@ -30,6 +33,49 @@ TEST(CudaMatrices, AgreeWithTheReference) {
       EXPECT_EQ(result.outcome, Outcome::pass) << image << text << ": " << result.message;
       ASSERT_TRUE(result.plan) << text;
       EXPECT_EQ(result.plan->passes.front().kernel, "sep_matrix") << image << text;
+    }
+  }
+}
+
+/// A blur in memory of the caller, where images begin `first` bytes behind a multiple of 256, and whose rows are that much longer.
+std::vector<std::byte> blurred_in_memory(const Executable& blur, const ImageDesc& image, std::size_t first) {
+  const std::size_t row = static_cast<std::size_t>(image.row_payload_bytes()) + first;
+  const auto rows = static_cast<std::size_t>(image.height);
+  std::vector<std::byte> memory(2 * (first + row * rows + 256), std::byte{0xA5});
+  const auto aligned = [](std::byte* at) { return at + (256 - reinterpret_cast<std::uintptr_t>(at) % 256) % 256; };
+  std::byte* const source = aligned(memory.data()) + first;
+  std::byte* const result = aligned(source + row * rows) + first;
+  const std::size_t payload = row - first;
+  for (std::size_t y = 0; y < rows; ++y) {
+    // Of halves between 1 and 2, or of any bytes.
+    for (std::size_t i = 0; i < payload; ++i) {
+      const auto noise = static_cast<std::byte>((y * payload + i) * 2654435761U >> 13);
+      source[y * row + i] = info(image.format).is_floating() && i % 2 == 1 ? std::byte{0x3C} | (noise & std::byte{3}) : noise;
+    }
+  }
+  EXPECT_EQ(cuda::scratch_needs(blur, 1)->size, 0);
+  const auto row_bytes = static_cast<std::int64_t>(row);
+  EXPECT_TRUE(cuda::enqueue(blur, {source, row_bytes}, {result, row_bytes}, 1, {}, nullptr));
+  std::vector<std::byte> out;
+  for (std::size_t y = 0; y < rows; ++y) out.insert(out.end(), result + y * row, result + y * row + payload);
+  return out;
+}
+
+// Each size of kernel.
+TEST(CudaMatrices, ImagesThatBeginAnywhereHaveTheSameBits) {
+  const Device device = Device::open("cuda").value();
+  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgba16f}) {
+    const ImageDesc image{97, 75, format};
+    for (const double sigma : {0.5, 1.3, 2.0, 2.5, 3.2, 4.0, 5.0, 6.0}) {
+      BlurSpec spec;
+      spec.kernel = Gaussian{{sigma, sigma}};
+      spec.border.mode = {BorderMode::mirror, BorderMode::clamp};
+      PlanOptions options;
+      options.algorithm = *parse_algorithm("sep.fused:math=coopmat");
+      const Executable blur = device.prepare(*make_plan(spec, image, image, device.info(), options)).value();
+      ASSERT_EQ(blur.plan().passes.front().kernel, "sep_matrix");
+      const std::size_t component = format == PixelFormat::rgba8 ? 1 : 2;
+      EXPECT_TRUE(blurred_in_memory(blur, image, component) == blurred_in_memory(blur, image, 0)) << info(format).name << " " << sigma;
     }
   }
 }
