@@ -1,10 +1,11 @@
-// sep.fused on CUDA with sums in registers, whose kernels cuda_emulation.h runs on the processor.
+// sep.fused on CUDA with sums or filtered rows in registers, whose kernels cuda_emulation.h runs on the processor.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cases/cases.h"
@@ -24,13 +25,28 @@ std::string taps(std::int32_t count, std::int32_t anchor) {
   return out + "@" + std::to_string(anchor);
 }
 
-void expect_pass(const Device& device, const std::string& text) {
+/// By this kernel.
+void expect_pass(const Device& device, std::string_view kernel, const std::string& text) {
   const Result<Case> c = cases::parse_case("sep.fused:math=f32/" + text);
   ASSERT_TRUE(c) << text << ": " << c.error().message;
   const CaseResult result = cases::run_case(device, *c);
   EXPECT_EQ(result.outcome, Outcome::pass) << text << ": " << result.message;
   ASSERT_TRUE(result.plan) << text;
-  EXPECT_EQ(result.plan->passes.front().kernel, "sep_scatter") << text;
+  EXPECT_EQ(result.plan->passes.front().kernel, kernel) << text;
+}
+
+// Few taps. Each kernel, in both forms: strips of one and several, odd sizes, regions, borders, and rows at any distance.
+TEST(CudaRegisters, AgreeWithTheReference) {
+  const Device device = Device::open("cuda").value();
+  const auto expect_all = [&](const std::string& image, std::int32_t radius) {
+    for (const std::string rest : {"/clamp", "/mirror/roi=61x23+16+9", "/wrap/layout=padded", "/constant+reflect:value=0.25_0.8_0.1_0.6"}) {
+      const std::string size = std::to_string(radius);
+      expect_pass(device, "sep_registers", image + "gaussian:sigma=" + size + ",radius=" + size + rest);
+    }
+  };
+  for (const std::int32_t radius : {1, 2, 3, 4}) expect_all("530x53/r32f/", radius);
+  for (const std::int32_t radius : {1, 2, 3}) expect_all("297x51/rgba32f/", radius);
+  for (const std::string image : {"530x53/r8/", "297x51/rgba8/", "530x53/r16f/", "297x51/rgba16f/"}) expect_all(image, 1);
 }
 
 // Strips of one and several, odd sizes, regions, borders, rows at any distance, and what is not finite.
@@ -41,7 +57,9 @@ TEST(CudaScatter, AgreesWithTheReference) {
         "gaussian:sigma=3/constant:value=0.25_0.8_0.1_0.6", "gaussian:sigma=4/reflect/roi=51x21+32+5/outliers",
         "gaussian:sigma=3.9/constant+wrap:value=0.25_0.8_0.1_0.6/bad", "gaussian:sigma=3.6/mirror/bad"}) {
     for (const std::string image : {"297x51/rgba32f/", "530x53/r32f/", "53x70/rgba32f/", "61x59/r32f/"}) {
-      if (text.find("roi") == std::string::npos || image.starts_with("297") || image.starts_with("530")) expect_pass(device, image + text);
+      if (text.find("roi") == std::string::npos || image.starts_with("297") || image.starts_with("530")) {
+        expect_pass(device, "sep_scatter", image + text);
+      }
     }
   }
 }
@@ -52,7 +70,7 @@ TEST(CudaScatter, HasEachNumberOfTaps) {
   for (const std::int32_t count : {9, 11, 13, 15, 17, 19, 21, 25, 29, 33, 37, 41, 45, 23, 31, 40, 16}) {
     for (const std::string image : {"137x29/rgba32f/", "521x29/r32f/"}) {
       if (count == 9 && image.find("/r32f") != std::string::npos) continue;  // whose rows stay in registers
-      expect_pass(device,
+      expect_pass(device, "sep_scatter",
                   image + "taps:x=" + taps(count, count / 2) + ",y=" + taps(count - count / 12, count / 2 - count / 16) + "/mirror");
     }
   }
