@@ -75,6 +75,9 @@ TEST_F(CudaTargets, EarlierGpusAreRefusedAndNotPlannedFor) {
   ASSERT_FALSE(device.ok());
   EXPECT_EQ(device.error().code, ErrorCode::unsupported);
   EXPECT_NE(device.error().message.find("compute capability 7.0"), std::string::npos) << device.error().message;
+  if (is_compiled_by_drivers(75)) {
+    EXPECT_TRUE(device.error().message.ends_with("for 7.5 and later")) << device.error().message;
+  }
   for (const DeviceEntry& entry : list_devices()) {
     EXPECT_TRUE(entry.info.backend != Backend::cuda || entry.info.kernels.empty());
   }

@@ -53,8 +53,14 @@ Target target_for(std::int32_t capability) {
 Status check_capability(const Functions& cu, CUdevice device) {
   const std::int32_t capability = compute_capability(cu, device);
   if (target_for(capability).capability > 0) return {};
+  std::int32_t any_from = std::numeric_limits<std::int32_t>::max();
+  for (const std::int32_t target : module_targets().driver) any_from = std::min(any_from, target);
   std::string targets;
-  for (const std::int32_t target : module_targets().machine) targets += (targets.empty() ? "" : ", ") + capability_text(target);
+  const auto add = [&](const std::string& target) { targets += (targets.empty() ? "" : ", ") + target; };
+  for (const std::int32_t target : module_targets().machine) {
+    if (target < any_from) add(capability_text(target));
+  }
+  if (!module_targets().driver.empty()) add(capability_text(any_from) + " and later");
   return Error{ErrorCode::unsupported,
                "the GPU has compute capability " + capability_text(capability) + "; mollify's kernels are for " + targets,
                {}};
