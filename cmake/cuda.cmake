@@ -16,7 +16,7 @@ set(MOLLIFY_CUDA_ARCHITECTURES "${mollify_cuda_usual_architectures}" CACHE STRIN
   "GPUs that kernels are compiled for; NN-virtual is code that drivers compile for later ones")
 
 # Compiling takes minutes. Whoever builds the library more than once, as scripts/wheels does, may let the first build's kernels do for all.
-set(MOLLIFY_CUDA_ARCHIVE "" CACHE PATH "Folder with the fat binaries of another build of these sources, to use instead of compiling kernels")
+set(MOLLIFY_CUDA_ARCHIVE "" CACHE PATH "Folder with the fat binaries of another build of these sources for the same GPUs, to use instead of compiling kernels")
 mark_as_advanced(MOLLIFY_CUDA_ARCHIVE)
 
 # mollify_compile_cuda_kernels(source.cu binary codes): a fat binary for the GPUs that nvcc's options `codes` say.

@@ -104,8 +104,8 @@ struct DeviceOptions {
   /// Whether a GPU that the library knows no rates of is measured when it is opened first, for at most a second. The rates are kept in the
   /// cache folder; without one nothing is measured.
   bool probe = true;
-  /// Called with a sentence before a wait of minutes: when a GPU of CUDA is newer than the library's kernels, its driver compiles them when
-  /// the device is opened, and keeps the result for later processes. Empty means that nobody is told.
+  /// Called with a sentence before a wait that may take minutes: when a GPU of CUDA is newer than the library's kernels, its driver
+  /// compiles them when the device is opened, and keeps the result for later processes. Empty means that nobody is told.
   std::function<void(const std::string&)> on_wait{};
 };
 

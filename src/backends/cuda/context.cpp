@@ -192,7 +192,7 @@ Result<std::shared_ptr<Context>> Context::open(const Functions& cu, int index, c
 Status Context::compile_all(const std::function<void(const std::string&)>& on_wait) {
   if (on_wait) {
     on_wait("the driver compiles the kernels for " + info_.name + ", of compute capability " +
-            capability_text(compute_capability(cu_, device_)) + ", which takes minutes the first time");
+            capability_text(compute_capability(cu_, device_)) + ", which may take minutes the first time");
   }
   const std::lock_guard lock(mutex_);
   for (const ModuleImage& image : module_images()) {

@@ -236,7 +236,7 @@ template <class Pixels, int kSupport, bool kExact>
 __device__ void gauss_upsample(const GaussUpsample& a) {
   const std::int32_t support_y = kExact ? kSupport : a.support_y;
   constexpr int kChannels = Pixels::channels;
-  constexpr int kMostSupportX = kExact ? kSupport + 1 : kSupport;  // the planner takes this kernel for no more
+  constexpr int kMostSupportX = kExact ? kSupport + 1 : kSupport;  // gauss_upsample() in drafts_gauss.cpp takes others for more
   constexpr int kPixels = pixels_of_fours(kChannels);              // that four components are of, at most
   extern __shared__ int4 memory[];
   auto* const weights_y = reinterpret_cast<float*>(memory);

@@ -5,11 +5,12 @@
 
 namespace mollify::cuda {
 
-inline constexpr int kDecimateRows = 8;              ///< that a thread loads before it sums them up, at most
-inline constexpr int kDecimateThreads = 512;         ///< of a block that decimates, at most
-inline constexpr int kDecimateThreadsAtOnce = 1024;  ///< of a multiprocessor
-inline constexpr int kUpsampleThreads = 128;         ///< of a block; each makes four components of a row
-inline constexpr int kMostSupport = 8;               ///< coarse samples on an axis that a pixel belongs to
+inline constexpr int kDecimateRows = 8;       ///< that a thread loads before it sums them up, at most
+inline constexpr int kDecimateThreads = 512;  ///< of a block that decimates, at most
+/// Of a multiprocessor, by which chunks are divided, as when times were measured. Registers have room for half as many.
+inline constexpr int kDecimateThreadsAtOnce = 1024;
+inline constexpr int kUpsampleThreads = 128;  ///< of a block; each makes four components of a row
+inline constexpr int kMostSupport = 8;        ///< coarse samples on an axis that a pixel belongs to
 
 /// Blocks that registers of a multiprocessor have room for when pixels are expanded: with one channel a thread makes four pixels, each of
 /// which has weights of its own.

@@ -7,9 +7,9 @@
 
 namespace mollify::cuda {
 
-/// Whether loops over rows are unrolled, so that rows which are kept in registers take turns in their places instead of moving up. That is
-/// faster, and up to nine times as much code. Code for compute capability 7.5, which is also what drivers compile for GPUs that the library
-/// does not know, does without.
+/// Whether loops over rows are unrolled, so that rows which are kept in registers take turns in their places instead of moving up. That
+/// saves the moves, and is up to nine times as much code. Code for compute capability 7.5, which is also what drivers compile for GPUs that
+/// the library does not know, does without.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr bool kTakesTurns = false;
 #else
@@ -279,6 +279,7 @@ __device__ inline FourOf<T> load_inside(const Shared& a, const SourceRow& row, s
   return v;
 }
 
+/// Numbers of one pixel of a row, which may be outside: the code of load_pixel().
 template <int kChannels, class T>
 __device__ inline FourOf<T> load_pixel_here(const Shared& a, const SourceRow& row, std::int32_t x) {
   const std::int32_t inside = row.begin == nullptr ? -1 : mapped(a.outside.mode_x, x, a.source.width);
@@ -291,7 +292,7 @@ __device__ inline FourOf<T> load_pixel_here(const Shared& a, const SourceRow& ro
   decode<kChannels>(a.from, v, kChannels);
   return v;
 }
-/// Doubles are slow and of seven types: one copy of their code will do.
+/// The same in f64. Components of seven types become doubles, and sums of doubles are slow anyway, so it is code of its own.
 template <int kChannels>
 __device__ __noinline__ FourOf<double> load_doubles(const Shared& a, SourceRow row, std::int32_t x) {
   return load_pixel_here<kChannels, double>(a, row, x);

@@ -189,8 +189,8 @@ struct Strip {
     }
   }
 
-  /// `reads`: steps whose rows are read. The first make no rows of the result yet. Unaligned images are
-  /// rare, so there the rows between the axes move up.
+  /// `reads`: steps whose rows are read. The first make no rows of the result yet. Unaligned images are rare: there the rows between the
+  /// axes move up, which is less code, see kTakesTurns.
   template <Way kWay>
   __device__ void march(int reads) {
     constexpr int kStepsOfTurn = kTakesTurns && kWay != Way::unaligned ? kDown : 1;
