@@ -11,7 +11,6 @@ import argparse
 import datetime
 import json
 import pathlib
-import re
 import subprocess
 import sys
 
@@ -25,28 +24,27 @@ BLUR_TOO = 1.9    # where copies took so much longer, blurs were seen to do so a
 
 
 def cases() -> list:
-    """(name of the row, its kernel as records name it, arguments that make it)"""
-    cut = [(f"Gaussian, radius {r}", f"gaussian:sigma={r / 3:.4g},radius={r}", ["--gaussian", repr(r / 3), "--radius", str(r)])
-           for r in RADII]
-    smooth = [(f"Gaussian, sigma {s}", f"gaussian:sigma={s}", ["--gaussian", str(s)]) for s in SIGMAS]
-    boxes = [(f"box, radius {r}", f"box:radius={r}", ["--box", str(r)]) for r in BOXES]
+    """(name of the row, its kernel as records name it)"""
+    cut = [(f"Gaussian, radius {r}", f"gaussian:sigma={shortest(r / 3)},radius={r}") for r in RADII]
+    smooth = [(f"Gaussian, sigma {s}", f"gaussian:sigma={s}") for s in SIGMAS]
+    boxes = [(f"box, radius {r}", f"box:radius={r}") for r in BOXES]
     return cut + smooth + boxes
 
 
+def shortest(number: float) -> str:
+    return repr(number).removesuffix(".0")
+
+
 def run(arguments: argparse.Namespace) -> None:
-    chosen = [case for case in cases() if arguments.rows in case[0]]
+    chosen = [kernel for row, kernel in cases() if arguments.rows in row]
     if not chosen:
-        sys.exit(f"--rows {arguments.rows}: no row has this in its name: " + "; ".join(row for row, _, _ in cases()))
+        sys.exit(f"--rows {arguments.rows}: no row has this in its name: " + "; ".join(row for row, _ in cases()))
     output = pathlib.Path(arguments.output)
-    for row, _, kernel in chosen:
-        for pixel_format in FORMATS:
-            print(row, pixel_format, flush=True)
-            peers = [] if arguments.peers else ["--no-peers"]
-            before = len(lines_of(output))
-            subprocess.run([arguments.tool, "bench", "--device", arguments.device, "--size", SIZE, "--format", pixel_format, "--json",
-                            arguments.output, "--seconds", str(arguments.seconds), *kernel, *peers],
-                           check=True, stdout=subprocess.DEVNULL)
-            date(output, before)
+    before = len(lines_of(output))
+    named = [f"--case=auto/{SIZE}/{pixel_format}/{kernel}/clamp" for kernel in chosen for pixel_format in FORMATS]
+    subprocess.run([arguments.tool, "bench", "--device", arguments.device, "--json", arguments.output, "--seconds", str(arguments.seconds),
+                    *named, *([] if arguments.peers else ["--no-peers"])], check=True)
+    date(output, before)
 
 
 def date(output: pathlib.Path, first: int) -> None:
@@ -62,8 +60,8 @@ def lines_of(path: pathlib.Path) -> list:
 
 
 def kernel_of(record: dict) -> str:
-    """The last part but one of a case's name, with numbers as cases() writes them."""
-    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.4g}", record["case"].split("/")[3])
+    """The last part but one of a case's name."""
+    return record["case"].split("/")[3]
 
 
 def commit_of(record: dict) -> str:
@@ -101,7 +99,7 @@ def table(arguments: argparse.Namespace) -> None:
     commit = commit_of(last)
     others = sorted({commit_of(record) for record in own} - {commit})
     lines = ["| | " + " | ".join(f"`{name}`" for name in FORMATS) + " |", "| --- |" + " --- |" * len(FORMATS)]
-    for row, kernel, _ in cases():
+    for row, kernel in cases():
         found = [cell([r for r in own if kernel_of(r) == kernel and r["src_format"] == name], copies, commit)
                  for name in FORMATS]
         lines.append(f"| {row} | " + " | ".join(found) + " |")
