@@ -18,10 +18,11 @@ double bytes[30000];
 #include "backends/cuda/kernels/box_passes.cu"
 #include "backends/cuda/kernels/box_segments.cu"
 #include "backends/cuda/kernels/box_wide.cu"
-#include "backends/cuda/kernels/gauss_decimate.cu"
+#include "backends/cuda/kernels/gauss_downsample.cu"
 #include "backends/cuda/kernels/gauss_grid.cu"
 #include "backends/cuda/kernels/gauss_grid_matrix.cu"
 #include "backends/cuda/kernels/gauss_matrix.cu"
+#include "backends/cuda/kernels/gauss_upsample.cu"
 #include "backends/cuda/kernels/gauss_upsample_matrix.cu"
 #include "backends/cuda/kernels/nxn_direct.cu"
 #include "backends/cuda/kernels/sep_matrix.cu"
@@ -73,6 +74,9 @@ const std::map<std::string, Kernel>& kernels() {
   by_name["gauss_decimate_" #name "_" #support] = kernel_of(gauss_decimate_##name##_##support);
     MOLLIFY_OF_GAUSS_DECIMATE(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
+#define MOLLIFY_ADD(name, pixels, support) by_name["gauss_spans_" #name "_" #support] = kernel_of(gauss_spans_##name##_##support);
+    MOLLIFY_OF_GAUSS_SPANS(MOLLIFY_ADD)
+#undef MOLLIFY_ADD
 #define MOLLIFY_ADD(name, pixels, support, exact) \
   by_name["gauss_upsample_" #name "_" #support] = kernel_of(gauss_upsample_##name##_##support);
     MOLLIFY_OF_GAUSS_UPSAMPLE(MOLLIFY_ADD)
@@ -123,8 +127,8 @@ const std::map<std::string, Kernel>& kernels() {
     MOLLIFY_ADD(1)
     MOLLIFY_ADD(2)
     MOLLIFY_ADD(3)
-    MOLLIFY_ADD(4)
 #undef MOLLIFY_ADD
+    by_name["gauss_grid_tile"] = kernel_of(gauss_grid_tile);
     return by_name;
   }();
   return kKernels;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cases/cases.h"
+#include "cuda_in_memory.h"
 #include "mollify/cuda.h"
 #include "mollify/mollify.h"
 #include "reach_support.h"
@@ -37,30 +38,6 @@ TEST(CudaMatrices, AgreeWithTheReference) {
   }
 }
 
-/// A blur in memory of the caller, where images begin `first` bytes behind a multiple of 256, and whose rows are that much longer.
-std::vector<std::byte> blurred_in_memory(const Executable& blur, const ImageDesc& image, std::size_t first) {
-  const std::size_t row = static_cast<std::size_t>(image.row_payload_bytes()) + first;
-  const auto rows = static_cast<std::size_t>(image.height);
-  std::vector<std::byte> memory(2 * (first + row * rows + 256), std::byte{0xA5});
-  const auto aligned = [](std::byte* at) { return at + (256 - reinterpret_cast<std::uintptr_t>(at) % 256) % 256; };
-  std::byte* const source = aligned(memory.data()) + first;
-  std::byte* const result = aligned(source + row * rows) + first;
-  const std::size_t payload = row - first;
-  for (std::size_t y = 0; y < rows; ++y) {
-    // Of halves between 1 and 2, or of any bytes.
-    for (std::size_t i = 0; i < payload; ++i) {
-      const auto noise = static_cast<std::byte>((y * payload + i) * 2654435761U >> 13);
-      source[y * row + i] = info(image.format).is_floating() && i % 2 == 1 ? std::byte{0x3C} | (noise & std::byte{3}) : noise;
-    }
-  }
-  EXPECT_EQ(cuda::scratch_needs(blur, 1)->size, 0);
-  const auto row_bytes = static_cast<std::int64_t>(row);
-  EXPECT_TRUE(cuda::enqueue(blur, {source, row_bytes}, {result, row_bytes}, 1, {}, nullptr));
-  std::vector<std::byte> out;
-  for (std::size_t y = 0; y < rows; ++y) out.insert(out.end(), result + y * row, result + y * row + payload);
-  return out;
-}
-
 // Each size of kernel.
 TEST(CudaMatrices, ImagesThatBeginAnywhereHaveTheSameBits) {
   const Device device = Device::open("cuda").value();
@@ -75,7 +52,8 @@ TEST(CudaMatrices, ImagesThatBeginAnywhereHaveTheSameBits) {
       const Executable blur = device.prepare(*make_plan(spec, image, image, device.info(), options)).value();
       ASSERT_EQ(blur.plan().passes.front().kernel, "sep_matrix");
       const std::size_t component = format == PixelFormat::rgba8 ? 1 : 2;
-      EXPECT_TRUE(blurred_in_memory(blur, image, component) == blurred_in_memory(blur, image, 0)) << info(format).name << " " << sigma;
+      EXPECT_TRUE(test::blurred_in_memory(blur, image, component) == test::blurred_in_memory(blur, image, 0))
+          << info(format).name << " " << sigma;
     }
   }
 }
@@ -86,7 +64,7 @@ TEST(CudaMatrices, CoarseSamplesAgreeWithTheReference) {
   for (const std::string text : {"gaussian:sigma=8/clamp", "gaussian:sigma=12/mirror/roi=61x23+17+9", "gaussian:sigma=30x9/wrap",
                                  "gaussian:sigma=20/constant+reflect:value=0.25_0.8_0.1_0.6", "gaussian:sigma=10/reflect/layout=padded",
                                  "gaussian:sigma=9x4.5/reflect/roi=200x65+81+69"}) {
-    for (const std::string image : {"297x141/rgba8/", "297x241/r8/", "297x141/rgba16f/", "297x141/r16f/", "297x141/r32f/"}) {
+    for (const std::string image : {"297x141/rgba8/", "297x241/r8/", "297x141/r16f/", "297x141/r32f/"}) {
       for (const std::string math : {"coopmat", "f32"}) {
         const Result<Case> c = cases::parse_case("gauss.decimate:math=" + math + "/" + (image + text));
         ASSERT_TRUE(c) << text << ": " << c.error().message;
@@ -150,7 +128,7 @@ TEST(CudaMatrices, WindowsHaveTheBitsOfTheWhole) {
   const Device device = Device::open("cuda").value();
   cases::Random random(1);
   for (const char* text : {"gauss.decimate:factor=10x6,math=coopmat,support=5/901x301/r32f/gaussian:sigma=20/mirror",
-                           "gauss.decimate:math=coopmat/701x301/rgba16f/gaussian:sigma=20/clamp",
+                           "gauss.decimate/701x301/rgba16f/gaussian:sigma=20/clamp",
                            "gauss.decimate:math=coopmat/701x301/r16f/gaussian:sigma=8/constant+reflect",
                            "gauss.decimate:factor=16,math=coopmat,support=3/701x1201/r8/gaussian:sigma=60/mirror",
                            "gauss.decimate:math=coopmat/701x301/rgba8/gaussian:sigma=20/clamp"}) {

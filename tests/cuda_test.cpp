@@ -139,7 +139,7 @@ TEST(CudaPlan, BytesAndHalvesTakeTensorCores) {
   }
 }
 
-TEST(CudaPlan, WideGaussiansOfBytesAndHalvesTakeTensorCores) {
+TEST(CudaPlan, WideGaussiansTakeTensorCoresOrSpans) {
   const auto kernels = [](PixelFormat format) {
     const ImageDesc desc{4096, 4096, format};
     std::string out;
@@ -150,8 +150,11 @@ TEST(CudaPlan, WideGaussiansOfBytesAndHalvesTakeTensorCores) {
   for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgba8}) {
     EXPECT_EQ(kernels(format), "gauss_matrix gauss_grid_matrix gauss_upsample_matrix ") << info(format).name;
   }
-  for (const PixelFormat format : {PixelFormat::r16f, PixelFormat::rgba16f, PixelFormat::r32f}) {
+  for (const PixelFormat format : {PixelFormat::r16f, PixelFormat::r32f}) {
     EXPECT_EQ(kernels(format), "gauss_matrix gauss_grid_rows gauss_grid_columns gauss_upsample_matrix ") << info(format).name;
+  }
+  for (const PixelFormat format : {PixelFormat::rgba16f, PixelFormat::rgba32f}) {
+    EXPECT_EQ(kernels(format), "gauss_spans gauss_grid_tile gauss_upsample ") << info(format).name;
   }
 }
 
@@ -175,12 +178,12 @@ TEST(CudaPlan, ProductsOfFloatsNeedTf32) {
     return make_plan(gaussian(20.0), small, small, device)->passes.front().kernel;
   };
   EXPECT_EQ(kernel(PixelFormat::rgba8), "gauss_matrix");
-  EXPECT_EQ(kernel(PixelFormat::rgba16f), "gauss_decimate");
+  EXPECT_EQ(kernel(PixelFormat::r16f), "gauss_decimate");
   EXPECT_EQ(kernel(PixelFormat::r32f), "gauss_decimate");
 }
 
 TEST(CudaPlan, WideGaussiansAreDecimated) {
-  for (const PixelFormat format : {PixelFormat::rgb8, PixelFormat::rgb16, PixelFormat::rgba32f}) {
+  for (const PixelFormat format : {PixelFormat::rgb8, PixelFormat::rgb16, PixelFormat::rg32f}) {
     const ImageDesc desc{4096, 4096, format};
     for (const double sigma : {20.0, 200.0}) {
       const Result<Plan> plan = make_plan(gaussian(sigma), desc, desc, fake_cuda());
@@ -196,7 +199,7 @@ TEST(CudaPlan, WideGaussiansAreDecimated) {
 
 // Blocks of one pass have rows enough there.
 TEST(CudaPlan, LargeGridsAreBlurredInOnePass) {
-  const ImageDesc desc{8192, 8192, PixelFormat::rgba32f};
+  const ImageDesc desc{8192, 8192, PixelFormat::rgb32f};
   const Result<Plan> plan = make_plan(gaussian(8.0), desc, desc, fake_cuda(), {.algorithm = AlgorithmChoice{"gauss.decimate", {}}});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   ASSERT_EQ(plan->passes.size(), 3U);
@@ -284,12 +287,13 @@ TEST(DecimateShape, ColumnsHavePlacesOfTheirOwn) {
   for (int channels = 1; channels <= 4; ++channels) {
     for (const std::int32_t threads : {128, 512}) {
       for (std::int32_t factor = 1; factor <= 16; ++factor) {
-        const cuda::DecimateShape shape(channels, threads, factor, 4);
+        const std::int32_t components = channels == 4 && threads < 512 ? 8 : 4;
+        const cuda::DecimateShape shape(channels, threads, components, factor, 4);
         const auto place = [&](std::int32_t pixel) { return pixel / factor * shape.pitch + pixel % factor; };
         for (std::int32_t pixel = 1; pixel < shape.columns; ++pixel) EXPECT_GT(place(pixel), place(pixel - 1));
         EXPECT_LT(place(shape.columns - 1) * channels + channels - 1, shape.row_floats);
         // Of the last coarse sample, the last pixel that it is a sum of.
-        EXPECT_LT((shape.samples + 3) * factor - 1 + cuda::pixels_of_fours(channels) - 1, shape.columns);
+        EXPECT_LT((shape.samples + 3) * factor - 1 + components / 4 * cuda::pixels_of_fours(channels) - 1, shape.columns);
       }
     }
   }
@@ -356,8 +360,8 @@ TEST(Cuda, TheDescribedDeviceHasTheKernelsOfTheBackend) {
 }
 
 TEST(Cuda, KernelsAreInTheLibrary) {
-  for (const std::string_view id : {"box_any", "box_segments", "box_wide", "gauss_decimate", "nxn_direct", "sep_fused", "sep_matrix",
-                                    "sep_matrix_planes", "sep_passes", "sep_registers", "sep_scatter", "sep_scatter_each"}) {
+  for (const std::string_view id : {"box_any", "box_segments", "box_wide", "gauss_downsample", "gauss_upsample", "nxn_direct", "sep_fused",
+                                    "sep_matrix", "sep_matrix_planes", "sep_passes", "sep_registers", "sep_scatter", "sep_scatter_each"}) {
     const auto image = std::ranges::find(cuda::module_images(), id, &cuda::ModuleImage::id);
     ASSERT_NE(image, cuda::module_images().end()) << id;
     constexpr std::uint32_t kFatBinary = 0xBA55ED50U;  // that all of them begin with

@@ -10,6 +10,8 @@ DecimationCosts costs_of_cpus() {
   return {.pixel = 2.0, .sample = 3.0, .tap = 7.0};
 }
 
+constexpr std::int32_t kMostRowsAhead = 8;
+
 /// As hundreds of timings on an H200 ask for: it is the grid that takes time, down the image what walks begin with and how few rows they
 /// fetch at once, and across it what strips share, which counts for more at 8 bits.
 PerAxis<DecimationCosts> costs_of_gpus(const DeviceInfo& device, int bits) {
@@ -27,14 +29,28 @@ DecimationCosts costs_of_products() {
   return {.pixel = 1.25, .tap = 27.0, .shared = 0.1, .growing_from = 12.0};
 }
 
-constexpr std::int32_t kMostRowsAhead = 8;
+/// Halves and floats of four channels on CUDA, as forty timings on an H200 ask for: strips share more than on Vulkan, as they are narrower,
+/// and floats take long where few rows are summed at once.
+PerAxis<DecimationCosts> costs_of_spans(int bits) {
+  const DecimationCosts x{.pixel = bits == 16 ? 0.4 : 0.1, .sample = 6.5, .tap = 3.6, .shared = 0.07, .most_support = 6};
+  DecimationCosts y = x;
+  y.shared = bits == 16 ? 0.045 : 0.03;
+  y.step = bits == 16 ? 9.0 : 17.0;
+  y.rows_ahead = kMostRowsAhead;
+  y.uneven_steps = 1.4;
+  return {x, y};
+}
 
 }  // namespace
 
 PerAxis<DecimationCosts> decimation_costs(const DeviceInfo& device, PixelFormat source, bool by_products) {
   if (device.backend == Backend::cpu) return {costs_of_cpus(), costs_of_cpus()};
   if (by_products && info(source).bits <= 16) return {costs_of_products(), costs_of_products()};
-  return costs_of_gpus(device, info(source).bits);
+  const FormatInfo& format = info(source);
+  if (device.backend == Backend::cuda && format.is_floating() && format.bits <= 32 && format.channels == 4) {
+    return costs_of_spans(format.bits);
+  }
+  return costs_of_gpus(device, format.bits);
 }
 
 double cost_of(const DecimationCosts& costs, int factor, double support, double taps) {
@@ -42,7 +58,10 @@ double cost_of(const DecimationCosts& costs, int factor, double support, double 
   const double grid = costs.pixel * support + costs.sample * support / d + costs.tap * taps / (d * d);
   const double shared = costs.growing_from > 0.0 ? costs.shared * std::max(1.0, d / costs.growing_from) : costs.shared;
   const bool is_uneven = factor > kMostRowsAhead && factor % kMostRowsAhead != 0;
-  return grid + shared * support * d + costs.step / rows_ahead(costs.rows_ahead, factor) + (is_uneven ? costs.uneven_steps : 0.0);
+  const double cost =
+      grid + shared * support * d + costs.step / rows_ahead(costs.rows_ahead, factor) + (is_uneven ? costs.uneven_steps : 0.0);
+  constexpr double kSlowness = 2.0;  // of kernels for any number of coarse samples, about
+  return costs.most_support > 0 && support > costs.most_support ? kSlowness * cost : cost;
 }
 
 std::int32_t rows_ahead(std::int32_t most, int factor) {

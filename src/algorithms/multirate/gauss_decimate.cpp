@@ -522,10 +522,11 @@ bool is_blurred_in_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y
 
 Status check_products(const Problem& p) {
   const FormatInfo& source = info(p.src.format);
-  const bool are_small = (source.is_unorm() && source.bits == 8) || (source.is_floating() && source.bits == 16);
-  const bool is_known = source.channels == 1 ? are_small || (source.is_floating() && source.bits == 32) : source.channels == 4 && are_small;
+  const bool are_bytes = source.is_unorm() && source.bits == 8;
+  const bool are_floats = source.is_floating() && source.bits <= 32;
+  const bool is_known = source.channels == 1 ? are_bytes || are_floats : source.channels == 4 && are_bytes;
   if (!is_known || p.dst.format != p.src.format) {
-    return refusal("tensor cores take bytes and halves of one or four channels, and floats of one, and leave the same");
+    return refusal("tensor cores take bytes of one or four channels, and halves and floats of one, and leave the same");
   }
   if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
     return refusal("tensor cores multiply pixels as they are stored");

@@ -25,14 +25,20 @@ namespace {
 
 using namespace gpu;
 
-/// Threads of a block that decimates: so many that few of its columns are read by its neighbours as well.
-Result<std::int32_t> decimating_threads(const Problem& p, const AxisPlan& x) {
-  constexpr std::int32_t kMost = cuda::kDecimateThreads;
+/// What a kernel by sums is expected to take.
+double seconds_of_sums(const Problem& p, PixelFormat format, const Work& work) {
+  constexpr double kSlowness = 1.6;  // measured time, divided by what seconds() says, at 4096x4096 and sigma 4 to 5
+  return gpu_model(p.device).launch_seconds + kSlowness * seconds(p.device, format, work);
+}
+
+/// Threads of a block that decimates, each of which takes `components` of a row: so many that few of its columns are read by its neighbours
+/// as well.
+Result<std::int32_t> decimating_threads(const Problem& p, const AxisPlan& x, std::int32_t components, std::int32_t most) {
   const int channels = info(p.src.format).channels;
   const std::int64_t shared_with_neighbours = (x.support() - 1) * x.factor;
   std::int32_t threads = 128;
-  while (threads < kMost && threads * 4 / channels < 16 * shared_with_neighbours) threads *= 2;
-  const cuda::DecimateShape shape(channels, threads, x.factor, static_cast<std::int32_t>(x.support()));
+  while (threads < most && threads * components / channels < 16 * shared_with_neighbours) threads *= 2;
+  const cuda::DecimateShape shape(channels, threads, components, x.factor, static_cast<std::int32_t>(x.support()));
   if (shape.samples < 1) return refusal("a block of " + std::to_string(threads) + " threads is narrower than one spline");
   return threads;
 }
@@ -49,33 +55,72 @@ ImageDesc grid_of(const Problem& p, const PerAxis<CoarseRange>& grid) {
   return {cuda::whole_fours(size.x), size.y, *find_format(ComponentClass::floating, 32, info(p.src.format).channels)};
 }
 
+/// Rows of coarse samples of a chunk.
+std::int32_t decimating_rows(const Problem& p, const PerAxis<std::int32_t>& size, const cuda::DecimateShape& shape, std::int32_t threads,
+                             std::int32_t support) {
+  const std::int64_t across = (size.x + shape.samples - 1) / shape.samples;
+  const double at_once = cuda::kDecimateThreads / static_cast<double>(threads);
+  return rows_of_chunk(p, across, size.y, at_once, 1, std::min(2 * support, size.y));
+}
+
+Pass decimating_pass(std::string_view kernel, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
+                     const cuda::DecimateShape& shape, std::int32_t threads, std::int32_t rows) {
+  const cuda::DecimateArguments arguments{.grid = grid_arguments(grid, x, y), .step_rows = rows_ahead(cuda::kDecimateRows, y.factor)};
+  Pass pass = make_pass(kernel, arguments, size_of(grid), {shape.samples, rows}, {threads, 1}, Storage::buffer);
+  pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
+  return pass;
+}
+
 Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, Proposal& out) {
-  const Result<std::int32_t> threads = decimating_threads(p, x);
+  constexpr std::int32_t kComponents = 4;
+  const Result<std::int32_t> threads = decimating_threads(p, x, kComponents, cuda::kDecimateThreads);
   if (!threads) return threads.error();
   const int channels = info(p.src.format).channels;
   const auto support_x = static_cast<std::int32_t>(x.support()), support_y = static_cast<std::int32_t>(y.support());
-  const cuda::DecimateShape shape(channels, *threads, x.factor, support_x);
+  const cuda::DecimateShape shape(channels, *threads, kComponents, x.factor, support_x);
   const std::int64_t floats = cuda::decimate_floats(shape, *threads, x.factor, support_x, y.factor, cuda::kMostSupport);
   if (Status s = check_shared(p, 4 * floats); !s) return s.error();
   const PerAxis<std::int32_t> size = size_of(grid);
-  const std::int64_t across = (size.x + shape.samples - 1) / shape.samples;
-  const double at_once = cuda::kDecimateThreadsAtOnce / static_cast<double>(*threads);
-  const std::int32_t rows = rows_of_chunk(p, across, size.y, at_once, 1, std::min(2 * support_y, size.y));
-  const cuda::DecimateArguments arguments{.grid = grid_arguments(grid, x, y), .step_rows = rows_ahead(cuda::kDecimateRows, y.factor)};
-  Pass pass = make_pass("gauss_decimate", arguments, size, {shape.samples, rows}, {*threads, 1}, Storage::buffer);
-  pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
+  const std::int32_t rows = decimating_rows(p, size, shape, *threads, support_y);
 
   const double area = static_cast<double>(x.factor) * y.factor;
   const double reads = (rows + support_y - 1.0) / rows * shape.columns / (static_cast<double>(shape.samples) * x.factor);
   const double pixels = static_cast<double>(size.x) * size.y;
-  out.seconds += seconds(p.device, p.src.format,
-                         {.pixels = pixels,
-                          .loads = reads * area,
-                          .shared_loads = static_cast<double>(x.spline.size()),
-                          .operations = reads * area * (support_y + 2.0) * channels / 4.0,
-                          .barriers = 1.0 * *threads / shape.samples,
-                          .bytes = static_cast<double>(source_bytes(p)) + pixels * 4.0 * channels});
-  return pass;
+  out.seconds += seconds_of_sums(p, p.src.format,
+                                 {.pixels = pixels,
+                                  .loads = reads * area,
+                                  .shared_loads = static_cast<double>(x.spline.size()),
+                                  .operations = reads * area * (support_y + 2.0) * channels / 4.0,
+                                  .barriers = 1.0 * *threads / shape.samples,
+                                  .bytes = static_cast<double>(source_bytes(p)) + pixels * 4.0 * channels});
+  return decimating_pass("gauss_decimate", x, y, grid, shape, *threads, rows);
+}
+
+/// Whether sums take 16 bytes of each row at once: images of four channels of halves or floats that are only blurred.
+bool sums_spans(const Problem& p, const AxisPlan& y) {
+  const FormatInfo& format = info(p.src.format);
+  const bool is_plain = p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
+  return is_plain && format.is_floating() && format.bits <= 32 && format.channels == 4 && y.support() >= cuda::kLeastCompiledSupport &&
+         y.support() <= cuda::kMostCompiledSupport;
+}
+
+Result<Pass> decimating_by_spans(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, Proposal& out) {
+  const bool are_halves = info(p.src.format).bits == 16;
+  const cuda::Component component = are_halves ? cuda::Component::f16 : cuda::Component::f32;
+  const std::int32_t components = 4 * cuda::pixels_of_span(component);
+  const Result<std::int32_t> threads = decimating_threads(p, x, components, cuda::span_threads(component));
+  if (!threads) return threads.error();
+  const auto support_x = static_cast<std::int32_t>(x.support()), support_y = static_cast<std::int32_t>(y.support());
+  const cuda::DecimateShape shape(4, *threads, components, x.factor, support_x);
+  const PerAxis<std::int32_t> size = size_of(grid);
+  const std::int32_t most = std::max(cuda::kMostSpanRows / y.factor - (support_y - 1), 1);
+  const std::int32_t rows = std::min(decimating_rows(p, size, shape, *threads, support_y), most);
+  if (Status s = check_shared(p, cuda::span_shared_bytes(shape, x.factor, support_x, y.factor, support_y, rows)); !s) return s.error();
+  const GpuModel model = gpu_model(p.device);
+  // Measured: times what reading the image takes.
+  const double slowness = (are_halves ? 0.65 + 0.27 * support_y : 1.0 + 0.055 * support_y) * (1.0 + 3.0 / (1.0 * x.factor * y.factor));
+  out.seconds += model.launch_seconds + slowness * static_cast<double>(source_bytes(p)) / model.bytes_per_second;
+  return decimating_pass("gauss_spans", x, y, grid, shape, *threads, rows);
 }
 
 /// What lies between the beginning of a block and `first`, which it holds: blocks have fixed places in the whole image.
@@ -120,7 +165,7 @@ Result<Pass> decimating_by_products(const Problem& p, const AxisPlan& x, const A
 
   const GpuModel model = gpu_model(p.device);
   // Measured at sigma 4 to 100: times what reading the image takes.
-  const double slowness = format.channels == 4 ? (format.bits == 8 ? 2.7 : 2.1) : format.bits == 8 ? 6.0 : format.bits == 16 ? 3.5 : 2.6;
+  const double slowness = format.channels == 4 ? 2.7 : format.bits == 8 ? 6.0 : format.bits == 16 ? 3.5 : 2.6;
   out.seconds += model.launch_seconds + slowness * slowness_of_grid(x, y) * static_cast<double>(source_bytes(p)) / model.bytes_per_second;
   return pass;
 }
@@ -143,15 +188,34 @@ Result<std::vector<Pass>> blurring_by_axes(const Problem& p, const Pass& fused, 
   down.origin.y = fused.origin.y;
   for (const std::int64_t taps : {nx, ny}) {
     const double pixels = static_cast<double>(rows_size.x) * rows_size.y;
-    out.seconds += seconds(p.device, grid_of(p, from).format,
-                           {.pixels = pixels,
-                            .loads = 1.0,
-                            .shared_loads = static_cast<double>(taps),
-                            .operations = static_cast<double>(taps),
-                            .bytes = pixels * 8.0 * channels});
+    out.seconds += seconds_of_sums(p, grid_of(p, from).format,
+                                   {.pixels = pixels,
+                                    .loads = 1.0,
+                                    .shared_loads = static_cast<double>(taps),
+                                    .operations = static_cast<double>(taps),
+                                    .bytes = pixels * 8.0 * channels});
   }
   along.destination = down.source = intermediate(1);
   return std::vector<Pass>{std::move(along), std::move(down)};
+}
+
+/// The blur of `fused` by tiles, of four channels.
+Result<std::vector<Pass>> blurring_by_tiles(const Problem& p, const Pass& fused, const PerAxis<CoarseRange>& from, Proposal& out) {
+  const auto nx = static_cast<std::int32_t>(fused.taps.x.weights.size()), ny = static_cast<std::int32_t>(fused.taps.y.weights.size());
+  if (Status s = check_shared(p, cuda::grid_tile_shared_bytes(nx, ny)); !s) return s.error();
+  Pass pass = make_pass("gauss_grid_tile", cuda::GridBlurArguments{from.x.size}, fused.size, {cuda::kGridTileAcross, cuda::kGridTileDown},
+                        {cuda::kGridTileThreads, 1}, Storage::buffer);
+  pass.taps = fused.taps;
+  pass.origin = fused.origin;
+  const double pixels = static_cast<double>(fused.size.x) * fused.size.y;
+  const double reads = (cuda::kGridTileAcross + nx - 1.0) / cuda::kGridTileAcross;
+  out.seconds += seconds_of_sums(p, grid_of(p, from).format,
+                                 {.pixels = pixels,
+                                  .loads = reads * (ny + 3.0) / 4.0,
+                                  .shared_loads = (nx + 1.0) / 2.0,
+                                  .operations = reads * ny + nx,
+                                  .bytes = pixels * 32.0});
+  return std::vector<Pass>{std::move(pass)};
 }
 
 bool has_pass(const Plan& plan, std::string_view kernel) {
@@ -172,6 +236,7 @@ Result<std::vector<Pass>> blurring(const Problem& p, const AxisPlan& x, const Ax
       make_pass("gauss_grid", cuda::GridBlurArguments{from.x.size}, size, {columns, rows}, {cuda::kSepFusedThreads, 1}, Storage::buffer);
   pass.taps = {x.coarse, y.coarse};
   pass.origin = {static_cast<std::int32_t>(to.x.first - from.x.first), static_cast<std::int32_t>(to.y.first - from.y.first)};
+  if (channels == 4) return blurring_by_tiles(p, pass, from, out);
   // Where a grid leaves blocks so few rows, they filter half of them or more again for their neighbours. A window has the passes of the
   // whole image.
   const bool has_few_rows = p.batch == 1 && rows <= 2 * kStep && rows < 2 * (ny - 1);
@@ -180,13 +245,13 @@ Result<std::vector<Pass>> blurring(const Problem& p, const AxisPlan& x, const Ax
 
   const double pixels = static_cast<double>(size.x) * size.y;
   const double reads = (rows + ny - 1.0) / rows * (columns + nx - 1.0) / columns;
-  out.seconds += seconds(p.device, grid_of(p, to).format,
-                         {.pixels = pixels,
-                          .loads = reads,
-                          .shared_loads = reads * (nx + ny) / 4.0,
-                          .operations = reads * (nx + ny),
-                          .barriers = reads / cuda::kSepFusedRows,
-                          .bytes = pixels * 8.0 * channels});
+  out.seconds += seconds_of_sums(p, grid_of(p, to).format,
+                                 {.pixels = pixels,
+                                  .loads = reads,
+                                  .shared_loads = reads * (nx + ny) / 4.0,
+                                  .operations = reads * (nx + ny),
+                                  .barriers = reads / cuda::kSepFusedRows,
+                                  .bytes = pixels * 8.0 * channels});
   return std::vector<Pass>{std::move(pass)};
 }
 
@@ -248,25 +313,25 @@ Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
   const int channels = info(p.dst.format).channels;
   const std::int64_t across = (std::int64_t{p.dst.width} * channels + 4 * cuda::kUpsampleThreads - 1) / (4 * cuda::kUpsampleThreads);
   const auto fewest = static_cast<std::int32_t>(2 * y.support() * y.factor);
-  const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, cuda::upsample_at_once(channels), 1, std::min(fewest, p.dst.height));
+  const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, cuda::kUpsampleAtOnce, 1, std::min(fewest, p.dst.height));
   Pass pass = make_pass("gauss_upsample", grid_arguments(grid, x, y), {p.dst.width, p.dst.height},
                         {4 * cuda::kUpsampleThreads / channels, rows}, {cuda::kUpsampleThreads, 1}, Storage::buffer);
   pass.taps = {spline_taps(x, x.factor), spline_taps(y, y.factor)};
+  if (sums_spans(p, y) && p.spec.stride.x.step == 1 && p.spec.stride.y.step == 1) {
+    // Measured: times what writing the image takes.
+    const double slowness = (info(p.dst.format).bits == 16 ? 1.3 : 1.2) * (1.0 + 4.0 / (1.0 * x.factor * y.factor));
+    const GpuModel model = gpu_model(p.device);
+    out.seconds += model.launch_seconds + slowness * static_cast<double>(p.dst.payload_bytes()) / model.bytes_per_second;
+    return pass;
+  }
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  const auto support_y = static_cast<double>(y.support());
-  out.seconds +=
-      seconds(p.device, p.dst.format,
-              {.pixels = pixels,
-               .loads = static_cast<double>(x.support()) / y.factor,
-               .operations = (support_y + 2.0 + static_cast<double>(x.support()) * (1.0 + support_y / rows) / y.factor) * channels / 4.0,
-               .bytes = static_cast<double>(p.dst.payload_bytes())});
+  const auto support_x = static_cast<double>(x.support()), support_y = static_cast<double>(y.support());
+  out.seconds += seconds_of_sums(p, p.dst.format,
+                                 {.pixels = pixels,
+                                  .loads = support_x / y.factor,
+                                  .operations = (support_y + 2.0 + support_x * (1.0 + support_y / rows) / y.factor) * channels / 4.0,
+                                  .bytes = static_cast<double>(p.dst.payload_bytes())});
   return pass;
-}
-
-/// Measured time of all passes by sums, divided by what seconds() says of them, at 4096x4096 and sigma 4 to 5. Floats were measured, and
-/// halves when downsampling had a kernel of their own; other formats take the factor of floats.
-double slowness_of_sums(const FormatInfo& format) {
-  return format.is_floating() && format.bits == 16 ? 2.2 : 1.6;
 }
 
 Reach widened(Reach axis, std::int64_t pixels) {
@@ -296,17 +361,15 @@ Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan
   const bool by_products = math == DecimateMath::coopmat;
   const bool are_bytes = info(p.src.format).is_unorm();
   const std::int32_t segment = by_products ? upsample_segment(p, expanded_x, expanded_y) : 0;
-  Result<Pass> decimate = by_products ? decimating_by_products(p, x, y, grid, out) : decimating(p, x, y, grid, out);
+  Result<Pass> decimate = by_products        ? decimating_by_products(p, x, y, grid, out)
+                          : sums_spans(p, y) ? decimating_by_spans(p, x, y, grid, out)
+                                             : decimating(p, x, y, grid, out);
   if (!decimate) return decimate.error();
   Result<std::vector<Pass>> blur =
       by_products && are_bytes ? blurring_by_products(p, x, y, grid, blurred, out) : blurring(p, x, y, grid, blurred, out);
   if (!blur) return blur.error();
   Pass expand = segment > 0 ? upsampling_by_products(p, expanded_x, expanded_y, blurred, segment, out)
                             : expanding_from(p, expanded_x, expanded_y, blurred, out);
-  if (!by_products) {
-    const double launches = (2.0 + static_cast<double>(blur->size())) * gpu_model(p.device).launch_seconds;
-    out.seconds = launches + slowness_of_sums(info(p.src.format)) * (out.seconds - launches);
-  }
   decimate->destination = blur->front().source = intermediate(0);
   out.intermediates = {grid_of(p, grid)};
   if (blur->size() == 2) out.intermediates.push_back(grid_of(p, {blurred.x, grid.y}));

@@ -75,6 +75,8 @@ struct Draft {
 [[nodiscard]] Draft sep_scatter_each(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables& tables);
 
 [[nodiscard]] Draft gauss_decimate(const Plan& plan, const Pass& pass, const DecimateArguments& given, Tables& tables);
+[[nodiscard]] Draft gauss_grid_tile(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables);
+[[nodiscard]] Draft gauss_spans(const Plan& plan, const Pass& pass, const DecimateArguments& given, Tables& tables);
 [[nodiscard]] Draft gauss_grid(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables);
 [[nodiscard]] Draft gauss_grid_columns(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables);
 [[nodiscard]] Draft gauss_grid_matrix(const Plan& plan, const Pass& pass, const GridMatrixArguments& given, Tables& tables);

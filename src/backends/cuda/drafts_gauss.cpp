@@ -21,7 +21,7 @@ CoarseGrid grid_of(const Plan& plan, const Pass& pass, const CoarseGridArguments
   return grid;
 }
 
-/// Of kernels of gauss_decimate.cu: for images of a type and a support along y that they are compiled for, or for any. `may_be_compiled`:
+/// Of kernels by sums: for images of a type and a support along y that they are compiled for, or for any. `may_be_compiled`:
 /// whether nothing else keeps the plan from the former.
 std::string ending_of_support(const Plan& plan, bool may_be_compiled, std::int32_t along_y) {
   const int channels = info(plan.src.format).channels;
@@ -32,7 +32,10 @@ std::string ending_of_support(const Plan& plan, bool may_be_compiled, std::int32
 
 }  // namespace
 
-Draft gauss_decimate(const Plan& plan, const Pass& pass, const DecimateArguments& given, Tables& tables) {
+namespace {
+
+/// By sums of f32, all but the shape of blocks.
+GaussDecimate decimate_arguments(const Plan& plan, const Pass& pass, const DecimateArguments& given, Tables& tables) {
   GaussDecimate a{grid_of(plan, pass, given.grid, tables)};
   a.first_x = given.grid.first.x * a.factor_x - given.grid.centre.x;
   a.first_y = given.grid.first.y * a.factor_y - given.grid.centre.y;
@@ -41,12 +44,31 @@ Draft gauss_decimate(const Plan& plan, const Pass& pass, const DecimateArguments
   a.destination.width = pass.size.x;
   a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
   a.blocks_down = ceil_div(pass.size.y, a.rows);
+  return a;
+}
+
+}  // namespace
+
+Draft gauss_decimate(const Plan& plan, const Pass& pass, const DecimateArguments& given, Tables& tables) {
+  const GaussDecimate a = decimate_arguments(plan, pass, given, tables);
   const auto threads = static_cast<std::uint32_t>(pass.group.x);
-  const DecimateShape shape(info(plan.src.format).channels, pass.group.x, a.factor_x, a.support_x);
+  const DecimateShape shape(info(plan.src.format).channels, pass.group.x, 4, a.factor_x, a.support_x);
   const std::int32_t floats = decimate_floats(shape, pass.group.x, a.factor_x, a.support_x, a.factor_y, kMostSupport);
-  return {"gauss_decimate",
-          name_of("gauss_decimate", plan, ending_of_support(plan, ending_of(plan) == "_f32", a.support_y)),
+  const bool may_be_compiled = ending_of(plan) == "_f32" && info(plan.src.format).channels == 1;
+  return {"gauss_downsample",
+          name_of("gauss_decimate", plan, ending_of_support(plan, may_be_compiled, a.support_y)),
           {nullptr, a, threads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination, {}}};
+}
+
+Draft gauss_spans(const Plan& plan, const Pass& pass, const DecimateArguments& given, Tables& tables) {
+  const GaussDecimate a = decimate_arguments(plan, pass, given, tables);
+  const auto threads = static_cast<std::uint32_t>(pass.group.x);
+  const int pixels = pixels_of_span(component_of<Component>(info(plan.src.format)));
+  const DecimateShape shape(4, pass.group.x, 4 * pixels, a.factor_x, a.support_x);
+  const std::int64_t bytes = span_shared_bytes(shape, a.factor_x, a.support_x, a.factor_y, a.support_y, a.rows);
+  return {"gauss_downsample",
+          name_of("gauss_spans", plan, ending_of_support(plan, true, a.support_y)),
+          {nullptr, a, threads, static_cast<std::uint32_t>(bytes), pass.source, pass.destination, {}}};
 }
 
 Draft gauss_matrix(const Plan& plan, const Pass& pass, const DecimateMatrixArguments& given, Tables& tables) {
@@ -116,17 +138,37 @@ Draft gauss_grid_columns(const Plan& plan, const Pass& pass, const GridBlurArgum
   return gauss_grid_axis(plan, pass, given, true, tables);
 }
 
-Draft gauss_grid_matrix(const Plan& plan, const Pass& pass, const GridMatrixArguments& given, Tables& tables) {
-  GaussGridMatrix a{shared_of(plan, pass)};
+namespace {
+
+/// Both axes.
+GaussGrid grid_blur(const Plan& plan, const Pass& pass, std::int32_t source_width, Tables& tables) {
+  GaussGrid a{shared_of(plan, pass)};
   a.taps = static_cast<std::uint64_t>(tables.add<float>(of_both_axes(pass.taps)));
   a.taps_x = static_cast<std::int32_t>(pass.taps.x.weights.size());
   a.taps_y = static_cast<std::int32_t>(pass.taps.y.weights.size());
   a.first_x = pass.origin.x - pass.taps.x.anchor;
   a.first_y = pass.origin.y - pass.taps.y.anchor;
+  a.source.width = source_width;
+  a.destination.width = pass.size.x;
+  return a;
+}
+
+}  // namespace
+
+Draft gauss_grid_tile(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables) {
+  GaussGrid a = grid_blur(plan, pass, given.source_width, tables);
+  a.blocks_across = ceil_div(pass.size.x, kGridTileAcross);
+  a.blocks_down = ceil_div(pass.size.y, kGridTileDown);
+  const std::int64_t shared = grid_tile_shared_bytes(a.taps_x, a.taps_y);
+  return {"gauss_grid",
+          "gauss_grid_tile",
+          {nullptr, a, kGridTileThreads, static_cast<std::uint32_t>(shared), pass.source, pass.destination, {}}};
+}
+
+Draft gauss_grid_matrix(const Plan& plan, const Pass& pass, const GridMatrixArguments& given, Tables& tables) {
+  GaussGrid a = grid_blur(plan, pass, given.source_width, tables);
   a.skip_x = given.skip.x;
   a.skip_y = given.skip.y;
-  a.source.width = given.source_width;
-  a.destination.width = pass.size.x;
   a.blocks_across = ceil_div(pass.size.x + a.skip_x, pass.tile.x);
   a.blocks_down = ceil_div(pass.size.y + a.skip_y, pass.tile.y);
   const std::int32_t shared = grid_matrix_shared_bytes(a.taps_x, a.taps_y);
@@ -148,7 +190,7 @@ Draft gauss_upsample(const Plan& plan, const Pass& pass, const CoarseGridArgumen
   const std::int32_t floats = floats_of_weights(a.factor_y, kMostSupport);
   // Kernels of a type are compiled for at most one coarse sample more along x than along y.
   const bool may_be_compiled = ending_of(plan) != "_any" && a.support_x <= a.support_y + 1;
-  return {"gauss_decimate",
+  return {"gauss_upsample",
           name_of("gauss_upsample", plan, ending_of_support(plan, may_be_compiled, a.support_y)),
           {nullptr, a, kUpsampleThreads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination, {}}};
 }

@@ -40,7 +40,9 @@ constexpr std::array kKernels = {
     KernelRow{"gauss_grid_columns", make<GridBlurArguments, gauss_grid_columns>},
     KernelRow{"gauss_grid_matrix", make<GridMatrixArguments, gauss_grid_matrix>},
     KernelRow{"gauss_grid_rows", make<GridBlurArguments, gauss_grid_rows>},
+    KernelRow{"gauss_grid_tile", make<GridBlurArguments, gauss_grid_tile>},
     KernelRow{"gauss_matrix", make<DecimateMatrixArguments, gauss_matrix>},
+    KernelRow{"gauss_spans", make<DecimateArguments, gauss_spans>},
     KernelRow{"gauss_upsample", make<CoarseGridArguments, gauss_upsample>},
     KernelRow{"gauss_upsample_matrix", make<UpsampleMatrixArguments, gauss_upsample_matrix>},
     KernelRow{"nxn_direct", make<FloatArguments, nxn_direct>},
@@ -75,7 +77,7 @@ void move_tables(Arguments& arguments, CUdeviceptr tables) {
     upsample->splines += tables;
     upsample->starts += tables;
   }
-  if (auto* grid = std::get_if<GaussGridMatrix>(&arguments)) grid->taps += tables;
+  if (auto* grid = std::get_if<GaussGrid>(&arguments)) grid->taps += tables;
   if (auto* pass = std::get_if<SepPass>(&arguments)) pass->taps += tables;
   if (auto* matrix = std::get_if<NxnDirect>(&arguments)) matrix->weights += tables;
 }

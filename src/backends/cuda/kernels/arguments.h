@@ -129,7 +129,7 @@ struct CoarseGrid : Shared {
   std::int32_t support_y = 1;
 };
 
-/// The first step: coarse samples, in f32. A block of threads makes a chunk of a strip; see gauss_decimate.cu.
+/// The first step: coarse samples, in f32. A block of threads makes a chunk of a strip; see gauss_downsample.cu.
 struct GaussDecimate : CoarseGrid {
   std::int32_t first_x = 0;  ///< source pixel of the first weight of coarse sample (0, 0)
   std::int32_t first_y = 0;
@@ -168,14 +168,14 @@ struct GaussUpsampleMatrix : CoarseGrid {
   std::int32_t all_bands = 0;  ///< of an image
 };
 
-/// The blur of the grid in between, on tensor cores; see gauss_grid_matrix.cu.
-struct GaussGridMatrix : Shared {
+/// The blur of the grid in between, along both axes at once; see gauss_grid_matrix.cu and gauss_grid.cu.
+struct GaussGrid : Shared {
   std::uint64_t taps = 0;  ///< address of taps_x and then taps_y weights, f32
   std::int32_t taps_x = 1;
   std::int32_t taps_y = 1;
   std::int32_t first_x = 0;  ///< source column of the first tap of destination column 0
   std::int32_t first_y = 0;  ///< the same of rows
-  std::int32_t skip_x = 0;   ///< coarse samples that lie between the first block's beginning and sample (0, 0)
+  std::int32_t skip_x = 0;   ///< by products: coarse samples that lie between the first block's beginning and sample (0, 0)
   std::int32_t skip_y = 0;
 };
 

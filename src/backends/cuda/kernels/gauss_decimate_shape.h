@@ -1,22 +1,17 @@
-// How gauss_decimate.cu divides its work and lays out shared memory: the planner, the host and the kernels reckon with the same numbers.
+// How gauss_downsample.cu and gauss_upsample.cu divide their work and lay out shared memory: the planner, the host and the kernels reckon
+// with the same numbers.
 #pragma once
 
+#include "backends/cuda/kernels/arguments.h"
 #include "backends/cuda/kernels/fours.h"
 
 namespace mollify::cuda {
 
 inline constexpr int kDecimateRows = 8;       ///< that a thread loads before it sums them up, at most
-inline constexpr int kDecimateThreads = 512;  ///< of a block that decimates, at most
-/// Of a multiprocessor, by which chunks are divided, as when times were measured. Registers have room for half as many.
-inline constexpr int kDecimateThreadsAtOnce = 1024;
+inline constexpr int kDecimateThreads = 512;  ///< of a block that decimates, at most; registers of a multiprocessor have room for as many
 inline constexpr int kUpsampleThreads = 128;  ///< of a block; each makes four components of a row
+inline constexpr int kUpsampleAtOnce = 5;     ///< blocks that registers of a multiprocessor have room for
 inline constexpr int kMostSupport = 8;        ///< coarse samples on an axis that a pixel belongs to
-
-/// Blocks that registers of a multiprocessor have room for when pixels are expanded: with one channel a thread makes four pixels, each of
-/// which has weights of its own.
-[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr int upsample_at_once(int channels) {
-  return channels == 4 ? 8 : 5;
-}
 
 /// Kernels of common formats are compiled for these; any other takes one for up to kMostSupport.
 inline constexpr int kLeastCompiledSupport = 3;
@@ -34,14 +29,34 @@ struct DecimateShape {
   std::int32_t pitch;       ///< pixels in shared memory from a coarse sample's first to the next one's: odd, so that no bank is met twice
   std::int32_t row_floats;  ///< of its columns in shared memory
 
-  MOLLIFY_HOST_DEVICE constexpr DecimateShape(int channels, std::int32_t threads, std::int32_t factor, std::int32_t support)
-      : columns(threads * 4 / channels),
-        samples((columns - (pixels_of_fours(channels) - 1) - (support - 1) * factor) / factor),
+  /// A thread reads so many components of a row, which are whole pixels where there are four channels.
+  MOLLIFY_HOST_DEVICE constexpr DecimateShape(int channels, std::int32_t threads, std::int32_t components, std::int32_t factor,
+                                              std::int32_t support)
+      : columns(threads * components / channels),
+        samples((columns - (components / 4 * pixels_of_fours(channels) - 1) - (support - 1) * factor) / factor),
         pitch(factor | 1),
         row_floats(whole_fours((columns / factor + 1) * pitch * channels)) {}
 };
 
-/// Floats in shared memory of a block that decimates: weights of both axes, four columns of each thread, and two rows,
+/// Of images of four channels, whose threads load 16 bytes: the pixels of these, and the threads of a block. Strips are as wide.
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr int pixels_of_span(Component component) {
+  return component == Component::f16 ? 2 : 1;
+}
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr int span_threads(Component component) {
+  return kDecimateThreads / pixels_of_span(component);
+}
+
+/// Shared memory of such a block: weights of both axes, two rows as below, and how far each source
+/// row lies from the first, for `rows` rows of coarse samples.
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int64_t span_shared_bytes(const DecimateShape& shape, std::int32_t factor_x,
+                                                                           std::int32_t support_x, std::int32_t factor_y,
+                                                                           std::int32_t support_y, std::int32_t rows) {
+  const std::int32_t floats = floats_of_weights(factor_x, support_x) + floats_of_weights(factor_y, support_y) + 2 * shape.row_floats;
+  return std::int64_t{4} * floats + std::int64_t{8} * ((rows + support_y - 1) * std::int64_t{factor_y} + kDecimateRows);
+}
+inline constexpr std::int32_t kMostSpanRows = 1024;  ///< source rows of a chunk, if it has more than one row of coarse samples
+
+/// Floats in shared memory of another block that decimates: weights of both axes, four columns of each thread, and two rows,
 /// of which one is filled while the other is read.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t decimate_floats(const DecimateShape& shape, std::int32_t threads,
                                                                          std::int32_t factor_x, std::int32_t support_x,

@@ -1,5 +1,6 @@
-// The blur of gauss.decimate's grid in two passes, for grids of so few rows that blocks of sep_fused.cu would filter most rows more than
-// once. Grids are f32, and their rows are written to whole fours of components. Coarse samples beyond the edge are like the nearest.
+// The blur of gauss.decimate's grid, which is f32: of four channels in tiles, of others in two passes where a grid has so few rows that
+// blocks of sep_fused.cu would filter most rows more than once. Rows of two passes are written to whole fours of components. Coarse samples
+// beyond the edge are like the nearest.
 #include "backends/cuda/kernels/gauss_grid_shape.h"
 #include "backends/cuda/kernels/pixels.cuh"
 
@@ -71,6 +72,70 @@ __device__ void gauss_grid_columns(const SepPass& a) {
   }
 }
 
+// ---- tiles of four channels
+
+/// Adds taps[j - p] * load(j) to sums[p], for all j. A weight that a sum does not have is left out and not zero, which a NaN would survive.
+template <int kSums, class Load>
+__device__ void add_taps(const float* taps, std::int32_t count, float4 (&sums)[kSums], const Load& load) {
+  const auto add = [&](int p, float w, const float4& v) {
+    sums[p] = make_float4(fmaf(w, v.x, sums[p].x), fmaf(w, v.y, sums[p].y), fmaf(w, v.z, sums[p].z), fmaf(w, v.w, sums[p].w));
+  };
+  const auto add_some = [&](std::int32_t j) {
+    const float4 v = load(j);
+#pragma unroll
+    for (int p = 0; p < kSums; ++p) {
+      if (j >= p && j - p < count) add(p, taps[j - p], v);
+    }
+  };
+  for (std::int32_t j = 0; j < kSums - 1; ++j) add_some(j);
+#pragma unroll 8
+  for (std::int32_t j = kSums - 1; j < count; ++j) {
+    const float4 v = load(j);
+#pragma unroll
+    for (int p = 0; p < kSums; ++p) add(p, taps[j - p], v);
+  }
+  for (std::int32_t j = max(count, kSums - 1); j < count + kSums - 1; ++j) add_some(j);
+}
+
+/// Sums down columns of a tile and what its taps along rows reach go to shared memory, from where sums along rows are made.
+__device__ void gauss_grid_tile_of(const GaussGrid& a) {
+  extern __shared__ int4 memory[];
+  const BlockPlace block = block_place(a);
+  const std::int32_t left = block.across * kGridTileAcross, top = block.down * kGridTileDown;
+  const std::int32_t pitch = grid_tile_row(a.taps_x);
+  auto* const tile = reinterpret_cast<float4*>(memory);
+  auto* const taps = reinterpret_cast<float*>(tile + kGridTileDown * pitch);
+  for (int i = threadIdx.x; i < a.taps_x + a.taps_y; i += kGridTileThreads) taps[i] = reinterpret_cast<const float*>(a.taps)[i];
+  __syncthreads();
+
+  constexpr int kRows = 4;  // that a thread makes below one another
+  const std::int32_t columns = kGridTileAcross + a.taps_x - 1;
+  for (std::int32_t item = threadIdx.x; item < columns * (kGridTileDown / kRows); item += kGridTileThreads) {
+    const std::int32_t y = item / columns * kRows, x = item % columns;
+    const std::int32_t column = clamped(a.first_x + left + x, a.source.width), first = a.first_y + top + y;
+    float4 sums[kRows] = {};
+    add_taps<kRows>(taps + a.taps_x, a.taps_y, sums, [&](std::int32_t j) {
+      return reinterpret_cast<const float4*>(row_of(a.source, block.image, clamped(first + j, a.source.height)))[column];
+    });
+#pragma unroll
+    for (int p = 0; p < kRows; ++p) tile[(y + p) * pitch + grid_tile_place(x)] = sums[p];
+  }
+  __syncthreads();
+
+  constexpr int kOfRow = kGridTileAcross / kGridTileSums;  // threads
+  const std::int32_t y = threadIdx.x / kOfRow, x = threadIdx.x % kOfRow * kGridTileSums;
+  const float4* const row = tile + y * pitch + grid_tile_place(x);
+  float4 sums[kGridTileSums] = {};
+  add_taps<kGridTileSums>(taps, a.taps_x, sums, [&](std::int32_t j) { return row[grid_tile_place(j)]; });
+  if (top + y >= a.destination.height) return;
+#pragma unroll
+  for (int p = 0; p < kGridTileSums; ++p) {
+    if (left + x + p < a.destination.width) {
+      reinterpret_cast<float4*>(row_of(a.destination, block.image, top + y))[left + x + p] = sums[p];
+    }
+  }
+}
+
 }  // namespace
 
 #define MOLLIFY_GAUSS_GRID(channels)                                                                                       \
@@ -85,7 +150,9 @@ extern "C" {
 MOLLIFY_GAUSS_GRID(1)
 MOLLIFY_GAUSS_GRID(2)
 MOLLIFY_GAUSS_GRID(3)
-MOLLIFY_GAUSS_GRID(4)
+__global__ void __launch_bounds__(kGridTileThreads) gauss_grid_tile(const __grid_constant__ GaussGrid a) {
+  gauss_grid_tile_of(a);
+}
 }
 
 }  // namespace mollify::cuda

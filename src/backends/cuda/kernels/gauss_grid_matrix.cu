@@ -7,7 +7,7 @@ namespace mollify::cuda {
 namespace {
 
 template <int kChannels>
-__device__ void gauss_grid_matrix(const GaussGridMatrix& a) {
+__device__ void gauss_grid_matrix(const GaussGrid& a) {
   using LeftPair = Halves::LeftPair;
   using RightPair = Halves::RightPair;
   constexpr int kTiles = kProductColumns / 8;
@@ -126,7 +126,7 @@ __device__ void gauss_grid_matrix(const GaussGridMatrix& a) {
 }  // namespace
 
 #define MOLLIFY_GAUSS_GRID_MATRIX(channels)                                                                                          \
-  __global__ void __launch_bounds__(kProductThreads) gauss_grid_matrix_##channels##_f32(const __grid_constant__ GaussGridMatrix a) { \
+  __global__ void __launch_bounds__(kProductThreads) gauss_grid_matrix_##channels##_f32(const __grid_constant__ GaussGrid a) { \
     gauss_grid_matrix<channels>(a);                                                                                                  \
   }
 

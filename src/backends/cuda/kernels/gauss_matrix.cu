@@ -357,7 +357,6 @@ __device__ void gauss_matrix(const GaussMatrix& a) {
   MOLLIFY_GAUSS_MATRIX_TILES(add, 1_u8, Component::u8, 1)   \
   MOLLIFY_GAUSS_MATRIX_TILES(add, 4_u8, Component::u8, 4)   \
   MOLLIFY_GAUSS_MATRIX_TILES(add, 1_f16, Component::f16, 1) \
-  MOLLIFY_GAUSS_MATRIX_TILES(add, 4_f16, Component::f16, 4) \
   MOLLIFY_GAUSS_MATRIX_TILES(add, 1_f32, Component::f32, 1)
 
 extern "C" {

@@ -1,0 +1,416 @@
+// gauss.decimate: coarse samples of an image's pixels, by sums of f32.
+#include "backends/cuda/kernels/gauss_sums.cuh"
+
+namespace mollify::cuda {
+namespace {
+
+/// Sums of finished columns along x: coarse samples of one row. `weights` are those of the places in a coarse sample.
+template <int kChannels, int kSupportX>
+__device__ void sum_across(const GaussDecimate& a, const DecimateShape& shape, const float* weights, const float* columns,
+                           std::int32_t samples, float* out) {
+  const int next = shape.pitch * kChannels;  // from a coarse sample's first pixel to the next one's
+  for (int m = threadIdx.x; m < samples * kChannels; m += blockDim.x) {
+    const float* at = columns + m / kChannels * next + m % kChannels;
+    float sum = 0.0F;
+#pragma unroll 2
+    for (std::int32_t i = 0; i < a.factor_x; ++i) {
+      float w[whole_fours(kSupportX)];
+      load_row_weights<kSupportX>(weights, i, w);
+      float part = 0.0F;
+#pragma unroll
+      for (int j = 0; j < kSupportX; ++j) part = fmaf(w[j], at[j * next], part);
+      sum += part;
+      at += kChannels;
+    }
+    out[m] = sum;
+  }
+}
+
+/// Calls body(integral_constant) with a support.
+template <class Body>
+__device__ void with_support(std::int32_t support, const Body& body) {
+  switch (support) {
+    case 2:
+      return body(std::integral_constant<int, 2>{});
+    case 3:
+      return body(std::integral_constant<int, 3>{});
+    case 4:
+      return body(std::integral_constant<int, 4>{});
+    case 5:
+      return body(std::integral_constant<int, 5>{});
+    case 6:
+      return body(std::integral_constant<int, 6>{});
+    case 7:
+      return body(std::integral_constant<int, 7>{});
+    case 8:
+      return body(std::integral_constant<int, 8>{});
+    default:
+      return body(std::integral_constant<int, 1>{});
+  }
+}
+
+/// Which component of a row stands in for each of four. That is the same in all rows.
+template <int kChannels>
+__device__ int4 mapped_columns(const GaussDecimate& a, std::int32_t component) {
+  int at[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const std::int32_t pixel = floor_of(component + i, kChannels);
+    const std::int32_t inside = mapped(a.outside.mode_x, pixel, a.source.width);
+    at[i] = inside < 0 ? -1 : inside * kChannels + (component + i - pixel * kChannels);
+  }
+  return make_int4(at[0], at[1], at[2], at[3]);
+}
+
+/// A block of threads moves down a strip of columns. A thread sums up four components of rows for all coarse samples that these belong to.
+/// The rows of a step are summed by themselves first, which rounds less.
+template <class Pixels, int kSupport, bool kExact>
+__device__ void gauss_decimate(const GaussDecimate& a) {
+  constexpr int kChannels = Pixels::channels;
+  const std::int32_t support_y = kExact ? kSupport : a.support_y;
+  extern __shared__ int4 memory[];
+  const DecimateShape shape(kChannels, static_cast<std::int32_t>(blockDim.x), 4, a.factor_x, a.support_x);
+  auto* const weights_x = reinterpret_cast<float*>(memory);
+  float* const weights_y = weights_x + floats_of_weights(a.factor_x, a.support_x);
+  // Of each thread: which component of a row stands in for each of its four, -1 for a constant border.
+  int4* const mapped_fours = reinterpret_cast<int4*>(weights_y + floats_of_weights(a.factor_y, kSupport));
+  float* const finished = reinterpret_cast<float*>(mapped_fours + blockDim.x);  // two rows
+  const auto* const splines = reinterpret_cast<const float*>(a.splines);
+  put_row_weights(splines, a.factor_x, a.support_x, a.support_x, false, 1.0F, weights_x);
+  put_row_weights(splines + a.factor_x * a.support_x, a.factor_y, support_y, kSupport, true, 1.0F, weights_y);
+
+  const BlockPlace block = block_place(a);
+  const std::int32_t left = block.across * shape.samples;  // of the coarse samples that the block makes
+  const std::int32_t top = block.down * a.rows;
+  const std::int32_t samples = min(shape.samples, a.destination.width - left);
+  const std::int32_t bottom = min(top + a.rows, a.destination.height);
+  const std::int32_t wanted = a.first_x + left * a.factor_x;  // the first column that counts
+  constexpr int kPixels = pixels_of_fours(kChannels);
+  const std::int32_t shift = wanted - floor_of(wanted, kPixels) * kPixels;
+  const std::int32_t component = (wanted - shift) * kChannels + 4 * static_cast<std::int32_t>(threadIdx.x);
+  mapped_fours[threadIdx.x] = mapped_columns<kChannels>(a, component);
+  __syncthreads();
+
+  // All threads of a warp go the same way: were it left to each, loads of one way would wait for those of the other.
+  const bool is_inside = __all_sync(~0U, a.source.is_aligned && component >= 0 && component + 4 <= a.source.width * kChannels);
+  const bool has_constant = a.outside.mode_x == kConstant || a.outside.mode_y == kConstant;
+  const char* const image = row_of(a.source, block.image, 0);
+  const std::int32_t first_row = a.first_y + top * a.factor_y;
+  // Each lane of a warp finds one of the rows of a step: how far it lies from the first, or -1 for a constant border.
+  const auto find = [&](std::int32_t row) {
+    const std::int32_t at =
+        mapped(a.outside.mode_y, first_row + row + static_cast<std::int32_t>(threadIdx.x % kDecimateRows), a.source.height);
+    return at < 0 ? static_cast<std::int64_t>(-1) : at * a.source.row_bytes;
+  };
+  typename Pixels::Stored stored[kDecimateRows] = {};
+  unsigned outside = 0;  // a bit for each row of a step
+  const auto fetch = [&](int i, std::int64_t found) {
+    const std::int64_t distance = __shfl_sync(~0U, found, i);
+    if (has_constant) {
+      outside = distance == -1 ? outside | 1U << i : outside & ~(1U << i);
+      if (distance == -1) return;
+    }
+    if (is_inside) {
+      stored[i] = Pixels::load(a, image + distance, component);
+    } else {
+      const int4 at = mapped_fours[threadIdx.x];
+      stored[i] = Pixels::load_each(a, image + distance, max(at.x, 0), max(at.y, 0), max(at.z, 0), max(at.w, 0));
+    }
+  };
+  const auto numbers = [&](int i) {
+    Four v = Pixels::numbers(a, stored[i]);
+    if (has_constant) {
+      const Four constant = outside_four<kChannels>(a, component);
+      const int4 at = mapped_fours[threadIdx.x];
+      const bool is_row_outside = (outside >> i & 1U) != 0;
+      const bool is_outside[4] = {at.x < 0 || is_row_outside, at.y < 0 || is_row_outside, at.z < 0 || is_row_outside,
+                                  at.w < 0 || is_row_outside};
+#pragma unroll
+      for (int c = 0; c < 4; ++c) v.at[c] = is_outside[c] ? constant.at[c] : v.at[c];
+    }
+    return v;
+  };
+
+  const std::int32_t end = (bottom - top + support_y - 1) * a.factor_y;
+  std::int64_t found = find(0);
+#pragma unroll
+  for (int i = 0; i < kDecimateRows; ++i) {
+    if (i < a.step_rows) fetch(i, found);
+  }
+  float sums[kSupport][4] = {};
+  std::int32_t phase = 0;  // of the step's first row in its coarse sample
+  std::int32_t y = top - (support_y - 1);
+  int filled = 0;
+  for (std::int32_t row = 0; row < end; row += a.step_rows) {
+    float step[kSupport][4] = {};
+    const bool has_next = row + a.step_rows < end;
+    found = find(row + a.step_rows);
+#pragma unroll
+    for (int i = 0; i < kDecimateRows; ++i) {
+      if (i >= a.step_rows) break;
+      const Four v = numbers(i);
+      if (has_next) fetch(i, found);
+      float weights[whole_fours(kSupport)];
+      load_row_weights<kSupport>(weights_y, phase + i, weights);
+#pragma unroll
+      for (int j = 0; j < kSupport; ++j) {
+        if (j >= support_y) break;
+#pragma unroll
+        for (int c = 0; c < 4; ++c) step[j][c] = fmaf(weights[j], v.at[c], step[j][c]);
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < kSupport; ++j) {
+#pragma unroll
+      for (int c = 0; c < 4; ++c) sums[j][c] += step[j][c];
+    }
+    phase += a.step_rows;
+    if (phase < a.factor_y) continue;
+    phase = 0;
+    // The first sums are complete, and right once they have seen all rows of their spline. The barrier also tells that all threads are
+    // done with the row before the last.
+    if (y >= top) {
+      float* const columns = finished + filled * shape.row_floats;
+      const auto place = [&](int i) {
+        const int pixel = (4 * static_cast<int>(threadIdx.x) + i) / kChannels - shift;
+        const int channel = (4 * static_cast<int>(threadIdx.x) + i) % kChannels;
+        const bool is_kept = pixel >= 0 && pixel < shape.columns - shift;
+        return is_kept ? (pixel / a.factor_x * shape.pitch + pixel % a.factor_x) * kChannels + channel : -1;
+      };
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (place(i) >= 0) columns[place(i)] = sums[0][i];
+      }
+      __syncthreads();
+      float* const out = reinterpret_cast<float*>(row_of(a.destination, block.image, y)) + std::int64_t{left} * kChannels;
+      with_support(a.support_x,
+                   [&](auto support) { sum_across<kChannels, decltype(support)::value>(a, shape, weights_x, columns, samples, out); });
+      filled ^= 1;
+    }
+    ++y;
+#pragma unroll
+    for (int j = 0; j < kSupport; ++j) {
+#pragma unroll
+      for (int c = 0; c < 4; ++c) sums[j][c] = j + 1 < kSupport ? sums[j + 1 < kSupport ? j + 1 : j][c] : 0.0F;
+    }
+  }
+}
+
+// ---- spans
+
+/// 16 bytes of whole pixels of four components.
+template <class Pixels>
+struct Span {
+  static constexpr int kPixels = pixels_of_span(Pixels::component);
+  static constexpr int kNumbers = 4 * kPixels;
+  static constexpr std::int64_t kPixelBytes = 16 / kPixels;
+  uint4 bits;
+
+  /// All of it at once, whose address is a multiple of 16.
+  static __device__ Span load(const char* at) { return {reinterpret_cast<const uint4*>(at)[0]}; }
+  /// Each pixel of a row from a place of its own, whose address is a multiple of a pixel's size.
+  static __device__ Span load_each(const char* row, const std::int32_t (&x)[kPixels]) {
+    if constexpr (kPixels == 1) {
+      return load(row + x[0] * kPixelBytes);
+    } else {
+      const auto* const pixels = reinterpret_cast<const uint2*>(row);
+      const uint2 v = pixels[x[0]], w = pixels[x[1]];
+      return {make_uint4(v.x, v.y, w.x, w.y)};
+    }
+  }
+  /// Wherever pixels lie.
+  static __device__ Span load_anywhere(const Shared& a, const char* row, const std::int32_t (&x)[kPixels]) {
+    Span span;
+#pragma unroll
+    for (int p = 0; p < kPixels; ++p) {
+      const std::int32_t i = 4 * x[p];
+      reinterpret_cast<typename Pixels::Stored*>(&span)[p] = Pixels::load_each(a, row, i, i + 1, i + 2, i + 3);
+    }
+    return span;
+  }
+};
+
+/// A block of threads moves down a strip of columns. A thread sums up the pixels of 16 bytes of each row for all coarse samples that these
+/// belong to, and loads some rows ahead. Rows of floats are summed by themselves for each step first, which rounds less.
+template <class Pixels, int kSupport>
+__device__ void gauss_spans(const GaussDecimate& a) {
+  using OneSpan = Span<Pixels>;
+  constexpr int kPixels = OneSpan::kPixels, kNumbers = OneSpan::kNumbers;
+  constexpr bool kByStep = Pixels::component == Component::f32;
+  extern __shared__ int4 memory[];
+  const DecimateShape shape(4, static_cast<std::int32_t>(blockDim.x), kNumbers, a.factor_x, a.support_x);
+  auto* const weights_x = reinterpret_cast<float*>(memory);
+  float* const weights_y = weights_x + floats_of_weights(a.factor_x, a.support_x);
+  auto* const finished = weights_y + floats_of_weights(a.factor_y, kSupport);  // two rows
+  // How far source rows lie from the first of the image, -1 for a constant border.
+  auto* const rows = reinterpret_cast<std::int64_t*>(finished + 2 * shape.row_floats);
+
+  const BlockPlace block = block_place(a);
+  const std::int32_t left = block.across * shape.samples;  // of the coarse samples that the block makes
+  const std::int32_t top = block.down * a.rows;
+  const std::int32_t samples = min(shape.samples, a.destination.width - left);
+  const std::int32_t bottom = min(top + a.rows, a.destination.height);
+  const auto* const splines = reinterpret_cast<const float*>(a.splines);
+  put_row_weights(splines, a.factor_x, a.support_x, a.support_x, false, 1.0F, weights_x);
+  put_row_weights(splines + a.factor_x * a.support_x, a.factor_y, kSupport, kSupport, true, 1.0F, weights_y);
+  const std::int32_t count = (bottom - top + kSupport - 1) * a.factor_y + kDecimateRows;
+  for (std::int32_t i = threadIdx.x; i < count; i += blockDim.x) {
+    const std::int32_t row = mapped(a.outside.mode_y, a.first_y + top * a.factor_y + i, a.source.height);
+    rows[i] = row < 0 ? -1 : row * a.source.row_bytes;
+  }
+
+  const std::int32_t wanted = a.first_x + left * a.factor_x;  // the first column that counts
+  const std::int32_t shift = wanted - floor_of(wanted, kPixels) * kPixels;
+  const std::int32_t x = wanted - shift + kPixels * static_cast<std::int32_t>(threadIdx.x);
+  std::int32_t places[kPixels];  // of each pixel in shared memory, -1 where it is not needed
+  std::int32_t inside[kPixels];  // the column that stands in for it
+  unsigned outside = 0;          // a bit for each that lies in a constant border
+#pragma unroll
+  for (int p = 0; p < kPixels; ++p) {
+    const std::int32_t column = kPixels * static_cast<std::int32_t>(threadIdx.x) + p - shift;
+    const bool is_kept = column >= 0 && column < shape.columns - shift;
+    places[p] = is_kept ? (column / a.factor_x * shape.pitch + column % a.factor_x) * 4 : -1;
+    inside[p] = mapped(a.outside.mode_x, x + p, a.source.width);
+    if (inside[p] < 0) outside |= 1U << p, inside[p] = 0;
+  }
+  __syncthreads();
+
+  const char* const image = row_of(a.source, block.image, 0);
+  const bool has_constant = a.outside.mode_x == kConstant || a.outside.mode_y == kConstant;
+  // All threads of a warp go the same way: were it left to each, loads of one way would wait for those of the other.
+  const bool is_whole =
+      kPixels == 1 || __all_sync(~0U, (a.source.data | static_cast<std::uint64_t>(a.source.row_bytes | a.source.image_bytes)) % 16 == 0 &&
+                                          x >= 0 && x + kPixels <= a.source.width);
+  const std::int64_t first = inside[0] * OneSpan::kPixelBytes;
+  OneSpan spans[kDecimateRows];
+  const auto fetch = [&](int i, std::int32_t row) {
+    const char* const at = image + max(rows[row], std::int64_t{0});
+    if (is_whole) {
+      spans[i] = OneSpan::load(at + first);
+    } else {
+      spans[i] = OneSpan::load_each(at, inside);
+    }
+  };
+  const auto numbers = [&](const OneSpan& span, std::int32_t row, float(&v)[kNumbers]) {
+#pragma unroll
+    for (int p = 0; p < kPixels; ++p) {
+      const Four four = Pixels::numbers(a, reinterpret_cast<const typename Pixels::Stored*>(&span)[p]);
+#pragma unroll
+      for (int c = 0; c < 4; ++c) v[4 * p + c] = four.at[c];
+    }
+    // By one. Without it the compiler keeps numbers where they were loaded, loads the next ones elsewhere, and waits for them to move.
+    if constexpr (kByStep) {
+#pragma unroll
+      for (float& number : v) number *= static_cast<float>(a.from.scale);
+    }
+    if (has_constant) {
+      const bool is_row_outside = rows[row] == -1;
+#pragma unroll
+      for (int n = 0; n < kNumbers; ++n) {
+        if (is_row_outside || (outside >> n / 4 & 1U) != 0) v[n] = static_cast<float>(a.outside.value[n % 4]);
+      }
+    }
+  };
+  float sums[kSupport][kNumbers] = {};
+  float step[kByStep ? kSupport : 1][kNumbers];
+  const auto add = [&](const float(&v)[kNumbers], std::int32_t phase) {
+    float weights[whole_fours(kSupport)];
+    load_row_weights<kSupport>(weights_y, phase, weights);
+#pragma unroll
+    for (int j = 0; j < kSupport; ++j) {
+#pragma unroll
+      for (int n = 0; n < kNumbers; ++n) {
+        float& sum = kByStep ? step[kByStep ? j : 0][n] : sums[j][n];
+        sum = fmaf(weights[j], v[n], sum);
+      }
+    }
+  };
+
+#pragma unroll
+  for (int i = 0; i < kDecimateRows; ++i) {
+    if (i < a.step_rows && a.source.is_aligned) fetch(i, i);
+  }
+  std::int32_t row = 0;
+  int filled = 0;
+  for (std::int32_t y = top - (kSupport - 1); y < bottom; ++y) {
+    for (std::int32_t phase = 0; phase < a.factor_y; phase += a.step_rows) {
+      if constexpr (kByStep) {
+#pragma unroll
+        for (int j = 0; j < kSupport; ++j) {
+#pragma unroll
+          for (int n = 0; n < kNumbers; ++n) step[j][n] = 0.0F;
+        }
+      }
+      if (a.source.is_aligned) {
+#pragma unroll
+        for (int i = 0; i < kDecimateRows; ++i) {
+          if (i >= a.step_rows) break;
+          float v[kNumbers];
+          numbers(spans[i], row + i, v);
+          fetch(i, row + a.step_rows + i);
+          add(v, phase + i);
+        }
+      } else {
+#pragma unroll 1
+        for (int i = 0; i < a.step_rows; ++i) {
+          float v[kNumbers];
+          numbers(OneSpan::load_anywhere(a, image + max(rows[row + i], std::int64_t{0}), inside), row + i, v);
+          add(v, phase + i);
+        }
+      }
+      if constexpr (kByStep) {
+#pragma unroll
+        for (int j = 0; j < kSupport; ++j) {
+#pragma unroll
+          for (int n = 0; n < kNumbers; ++n) sums[j][n] += step[j][n];
+        }
+      }
+      row += a.step_rows;
+    }
+    // The first sums are complete, and right once they have seen all rows of their spline. The barrier also tells that all threads are
+    // done with the row before the last.
+    if (y >= top) {
+      float* const columns = finished + filled * shape.row_floats;
+#pragma unroll
+      for (int p = 0; p < kPixels; ++p) {
+        const float* const v = sums[0] + 4 * p;
+        if (places[p] >= 0) *reinterpret_cast<float4*>(columns + places[p]) = make_float4(v[0], v[1], v[2], v[3]);
+      }
+      __syncthreads();
+      float* const out = reinterpret_cast<float*>(row_of(a.destination, block.image, y)) + std::int64_t{left} * 4;
+      with_support(a.support_x, [&](auto support) { sum_across<4, decltype(support)::value>(a, shape, weights_x, columns, samples, out); });
+      filled ^= 1;
+    }
+#pragma unroll
+    for (int j = 0; j < kSupport; ++j) {
+#pragma unroll
+      for (int n = 0; n < kNumbers; ++n) sums[j][n] = j + 1 < kSupport ? sums[j + 1 < kSupport ? j + 1 : j][n] : 0.0F;
+    }
+  }
+}
+
+}  // namespace
+
+#define MOLLIFY_GAUSS_DECIMATE(name, pixels, support, exact)                                                                       \
+  __global__ void __launch_bounds__(kDecimateThreads) gauss_decimate_##name##_##support(const __grid_constant__ GaussDecimate a) { \
+    gauss_decimate<pixels, support, exact>(a);                                                                                     \
+  }
+#define MOLLIFY_GAUSS_SPANS(name, pixels, support)                                                                       \
+  __global__ void __launch_bounds__(span_threads(pixels::component), kDecimateThreads / span_threads(pixels::component)) \
+      gauss_spans_##name##_##support(const __grid_constant__ GaussDecimate a) {                                          \
+    gauss_spans<pixels, support>(a);                                                                                     \
+  }
+#define MOLLIFY_OF_GAUSS_DECIMATE(add)                                                                                                \
+  add(1_f32, FloatsOf<1>, 3, true) add(1_f32, FloatsOf<1>, 4, true) add(1_f32, FloatsOf<1>, 5, true) add(1_f32, FloatsOf<1>, 6, true) \
+      add(1_any, AnyCoding<1>, 8, false) add(2_any, AnyCoding<2>, 8, false) add(3_any, AnyCoding<3>, 8, false)                        \
+          add(4_any, AnyCoding<4>, 8, false)
+#define MOLLIFY_GAUSS_SPANS_SUPPORTS(add, name, pixels) add(name, pixels, 3) add(name, pixels, 4) add(name, pixels, 5) add(name, pixels, 6)
+#define MOLLIFY_OF_GAUSS_SPANS(add) \
+  MOLLIFY_GAUSS_SPANS_SUPPORTS(add, 4_f16, HalvesOf<4>) MOLLIFY_GAUSS_SPANS_SUPPORTS(add, 4_f32, FloatsOf<4>)
+
+extern "C" {
+MOLLIFY_OF_GAUSS_DECIMATE(MOLLIFY_GAUSS_DECIMATE)
+MOLLIFY_OF_GAUSS_SPANS(MOLLIFY_GAUSS_SPANS)
+}
+
+}  // namespace mollify::cuda

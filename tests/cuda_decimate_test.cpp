@@ -1,0 +1,67 @@
+// gauss.decimate on CUDA by sums of spans of 16 bytes, and the blur of its grid by tiles, in an emulation.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cases/cases.h"
+#include "cuda_in_memory.h"
+#include "mollify/mollify.h"
+#include "windows_support.h"
+
+namespace mollify {
+namespace {
+
+// Each support, factors of one step and of several, spans that begin before the image and end behind it, every border, regions, strides.
+TEST(CudaSpans, AgreeWithTheReference) {
+  const Device device = Device::open("cuda").value();
+  for (const std::string image : {"297x141/rgba16f/", "141x297/rgba32f/"}) {
+    for (const std::string text :
+         {":factor=4,support=3/gaussian:sigma=20/clamp/max_error=0.001",
+          ":factor=3x5,support=4/gaussian:sigma=15x18/mirror/roi=61x23+17+9/max_error=0.001",
+          ":factor=12x16,support=5/gaussian:sigma=50x60/wrap/max_error=0.001", "/gaussian:sigma=20/constant+reflect:value=0.25_0.8_0.1_0.6",
+          "/gaussian:sigma=10/reflect+constant:value=0.25_0.8_0.1_0.6/layout=padded",
+          ":factor=4,support=6/gaussian:sigma=9/reflect/max_error=0.001", "/gaussian:sigma=12x9/clamp/stride=3x2"}) {
+      const std::size_t slash = text.find('/');
+      const Result<cases::Case> c = cases::parse_case("gauss.decimate" + text.substr(0, slash) + "/" + image + text.substr(slash + 1));
+      ASSERT_TRUE(c) << text << ": " << c.error().message;
+      const cases::CaseResult result = cases::run_case(device, *c);
+      EXPECT_EQ(result.outcome, cases::Outcome::pass) << image << text << ": " << result.message;
+      ASSERT_TRUE(result.plan) << text;
+      EXPECT_EQ(result.plan->passes.front().kernel, "gauss_spans") << image << text;
+      EXPECT_EQ(result.plan->passes.at(1).kernel, "gauss_grid_tile") << image << text;
+    }
+  }
+}
+
+// At a multiple of 16 bytes, of a pixel, of a component.
+TEST(CudaSpans, ImagesThatBeginAnywhereHaveTheSameBits) {
+  const Device device = Device::open("cuda").value();
+  for (const PixelFormat format : {PixelFormat::rgba16f, PixelFormat::rgba32f}) {
+    const ImageDesc image{197, 75, format};
+    BlurSpec spec;
+    spec.kernel = Gaussian{{10.0, 10.0}};
+    spec.border.mode = {BorderMode::mirror, BorderMode::constant};
+    const PlanOptions options{.algorithm = *parse_algorithm("gauss.decimate")};
+    const Executable blur = device.prepare(*make_plan(spec, image, image, device.info(), options)).value();
+    ASSERT_EQ(blur.plan().passes.front().kernel, "gauss_spans");
+    const std::vector<std::byte> aligned = test::blurred_in_memory(blur, image, 16);
+    for (const std::size_t first : {static_cast<std::size_t>(info(format).component_bytes()), std::size_t{8}}) {
+      EXPECT_TRUE(test::blurred_in_memory(blur, image, first) == aligned) << info(format).name << " " << first;
+    }
+  }
+}
+
+TEST(CudaSpans, WindowsHaveTheBitsOfTheWhole) {
+  const Device device = Device::open("cuda").value();
+  cases::Random random(1);
+  for (const char* text :
+       {"gauss.decimate/501x301/rgba16f/gaussian:sigma=20/clamp", "gauss.decimate/301x201/rgba32f/gaussian:sigma=9/mirror"}) {
+    const cases::Case c = cases::parse_case(text).value();
+    EXPECT_TRUE(test::expect_same_bits(c, c.algorithm, device, random)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace mollify
