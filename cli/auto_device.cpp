@@ -47,7 +47,7 @@ DeviceChoice choice_without_probe() {
 
 double predicted_seconds(std::span<const Plan> plans) {
   double seconds = 0.0;
-  for (const Plan& plan : plans) seconds += plan.predicted_seconds;
+  for (const Plan& plan : plans) seconds += expected_seconds(plan);
   return seconds;
 }
 

@@ -55,6 +55,20 @@ TEST(AutoDevice, CallsCountForSmallImages) {
             "auto: cpu; predicted on cpu 0.03 ms, on cuda:0 0.001 ms and 0.04 ms of transfers");
 }
 
+TEST(AutoDevice, ThreadsWithoutATileWait) {
+  constexpr int kThreads = 16;
+  const DeviceInfo cpu = Device::open("cpu", {.threads = kThreads})->info();
+  const ImageDesc image{128, 128, PixelFormat::r8};
+  BlurSpec spec;
+  spec.kernel = Tent{{30.0, 30.0}};
+  const Plan plan = *make_plan(spec, image, image, cpu);
+  const Pass& pass = plan.passes.back();
+  const double tiles = std::ceil(128.0 / pass.tile.x) * std::ceil(128.0 / pass.tile.y);
+  ASSERT_LT(tiles, kThreads);
+  EXPECT_DOUBLE_EQ(expected_seconds(plan), plan.predicted_seconds * kThreads / tiles);
+  EXPECT_DOUBLE_EQ(expected_seconds(plan, kThreads), plan.predicted_seconds * kThreads);  // then none waits
+}
+
 TEST(AutoDevice, NobodyLooksForAGpuForLittle) {
   int opened = 0;
   const auto open = [&](const std::string& name) {

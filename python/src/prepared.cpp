@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "copy.h"
+#include "mollify/experimental/auto_device.h"
 #include "mollify/plan.h"
 #include "preparer.h"
 
@@ -76,7 +77,7 @@ std::vector<const Prepared::Run*> Prepared::runs_of(const Step& step) {
 }
 
 double Prepared::seconds_of(const Run& run) {
-  return run.executable->plan().predicted_seconds * static_cast<double>(run.layout.image_count());
+  return expected_seconds(run.executable->plan(), run.layout.image_count());
 }
 
 double Prepared::seconds_of(const DirectSums& sums) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/tiling.h"
 #include "model/hosts.h"
 #include "model/probe.h"
 #include "model/stored.h"
@@ -45,7 +46,7 @@ std::optional<Measured> measure(const Device& device, const Gaussian& kernel, st
   const auto bytes = static_cast<std::size_t>(image.payload_bytes());
   std::vector<std::byte> from(bytes);
   std::vector<std::byte> to(bytes);
-  Measured out{HUGE_VAL, plan->predicted_seconds, static_cast<double>(bytes)};
+  Measured out{HUGE_VAL, expected_seconds(*plan), static_cast<double>(bytes)};
   // The first runs may load and allocate, others meet what else the machine does.
   constexpr int kLeastRuns = 4;
   constexpr double kLeastSeconds = 0.05;
@@ -162,6 +163,15 @@ GpuAndCpu find_gpu_and_cpu(const OpenDevice& open, const AutoOptions& options) {
     if (measured) return machine_of(entry.open_name, figures.keep(*measured), gpu->info());
   }
   return {};
+}
+
+double expected_seconds(const Plan& plan, std::int64_t images) {
+  const double seconds = plan.predicted_seconds * static_cast<double>(images);
+  if (plan.device.backend != Backend::cpu || plan.passes.empty()) return seconds;
+  const Pass& pass = plan.passes.back();
+  const auto tiles = cpu::Tiling{{0, 0, pass.size.x, pass.size.y}, pass.tile}.count() * images;
+  const std::int64_t rounds = (tiles + plan.device.threads - 1) / plan.device.threads;
+  return seconds * static_cast<double>(rounds * plan.device.threads) / static_cast<double>(tiles);
 }
 
 std::string host_figures_path(std::string_view cache_folder, const DeviceInfo& gpu) {

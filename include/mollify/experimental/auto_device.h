@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "mollify/device.h"
+#include "mollify/plan.h"
 
 namespace mollify {
 
@@ -21,6 +22,9 @@ struct GpuWork {
   double seconds = 0.0;    ///< Predicted, without transfers.
   std::int64_t bytes = 0;  ///< Of the images that are read and written, which lie in host memory.
 };
+
+/// What a plan says of so many images, without transfers. A processor's threads take tiles in turns, so that some wait where there are few.
+[[nodiscard]] double expected_seconds(const Plan& plan, std::int64_t images = 1);
 
 /// Where a blur is to run.
 struct DeviceChoice {
