@@ -105,6 +105,12 @@ std::int64_t Prepared::scratch_bytes() const {
   return out;
 }
 
+bool Prepared::copies_to_gpu() const {
+  return !task_.is_on_gpu && std::ranges::any_of(steps_, [](const Step& step) {
+    return std::ranges::any_of(runs_of(step), [](const Run* run) { return run->executable->plan().device.backend != Backend::cpu; });
+  });
+}
+
 std::optional<Prepared::SingleRun> Prepared::single_run() const {
   const auto* run = steps_.size() == 1 ? std::get_if<Run>(&steps_.front().work) : nullptr;
   if (run == nullptr || !run->layout.images.empty()) return std::nullopt;
@@ -375,7 +381,7 @@ void Prepared::run_image(Run& run, const ConstImageView& src, const ImageView& d
 namespace {
 
 /// Calls take an entry out and put it back, so that two equal tasks at once have one each. One that needs much memory stays without it: to
-/// allocate it again takes less time than such a blur.
+/// allocate it again takes less time than such a blur. Memory that a GPU copies from takes longer, so that more of it is kept.
 class Cache {
  public:
   std::unique_ptr<Prepared> take(const Task& task) {
@@ -391,12 +397,17 @@ class Cache {
     if (prepared->scratch_bytes() > kMostBytes) prepared->release_memory();
     const std::scoped_lock lock(mutex_);
     entries_.push_front(std::move(prepared));
-    std::int64_t bytes = 0;
-    std::size_t kept = 0;
+    struct Kept {
+      std::int64_t most_bytes;
+      std::int64_t bytes = 0;
+      std::size_t entries = 0;
+    };
+    Kept on_cpu{kMostBytes}, on_gpu{kMostGpuBytes};
     std::erase_if(entries_, [&](const auto& entry) {
-      bytes += entry->scratch_bytes();
-      const bool stays = kept == 0 || (kept < kEntries && bytes <= kMostBytes);
-      if (stays) ++kept;
+      Kept& kept = entry->copies_to_gpu() ? on_gpu : on_cpu;
+      kept.bytes += entry->scratch_bytes();
+      const bool stays = kept.entries == 0 || (kept.entries < kEntries && kept.bytes <= kept.most_bytes);
+      if (stays) ++kept.entries;
       return !stays;
     });
   }
@@ -409,6 +420,7 @@ class Cache {
  private:
   static constexpr std::size_t kEntries = 16;
   static constexpr std::int64_t kMostBytes = 256 << 20;
+  static constexpr std::int64_t kMostGpuBytes = std::int64_t{2} << 30;
 
   std::mutex mutex_;
   std::list<std::unique_ptr<Prepared>> entries_;

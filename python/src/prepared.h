@@ -74,6 +74,8 @@ class Prepared {
   [[nodiscard]] const Task& task() const { return task_; }
   /// Bytes that it needs, and has after a run until release_memory().
   [[nodiscard]] std::int64_t scratch_bytes() const;
+  /// Whether arrays in host memory are blurred by a GPU, so that part of these bytes is memory of the host that it may copy from.
+  [[nodiscard]] bool copies_to_gpu() const;
   void release_memory();
   [[nodiscard]] Summary summary() const;
   /// The only step, where it is a run on a single image. It lives as long as this.

@@ -92,3 +92,18 @@ def test_the_memory_of_a_large_blur_is_not_kept():
     before = resident_bytes()
     mollify.gaussian(volume, 1.0, out=out)
     assert resident_bytes() - before < 100 << 20
+
+
+def test_a_gpu_keeps_its_memory_while_the_processor_blurs():
+    if "vulkan:0" not in mollify.devices():
+        pytest.skip("no Vulkan device")
+    image = np.zeros((1500, 1500, 4), np.float32)
+    out = np.empty_like(image)
+    on_gpu, on_cpu = (mollify.Blur.gaussian(2.0, channel_axis=-1, device=device) for device in ("vulkan:0", "cpu"))
+    on_cpu(image, out=out)
+    on_gpu(image, out=out)
+    before = resident_bytes()
+    on_cpu(image, out=out)
+    assert before - resident_bytes() < image.nbytes // 2
+    mollify.clear_cache()
+    assert before - resident_bytes() > image.nbytes
