@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "model/hosts.h"
+#include "model/tuning.h"
 #include "support.h"
 
 namespace mollify {
@@ -65,8 +66,18 @@ TEST(AutoDevice, ThreadsWithoutATileWait) {
   const Pass& pass = plan.passes.back();
   const double tiles = std::ceil(128.0 / pass.tile.x) * std::ceil(128.0 / pass.tile.y);
   ASSERT_LT(tiles, kThreads);
-  EXPECT_DOUBLE_EQ(expected_seconds(plan), plan.predicted_seconds * kThreads / tiles);
+  DeviceInfo few = cpu;
+  few.threads = static_cast<std::int32_t>(tiles);  // of which none waits
+  EXPECT_DOUBLE_EQ(expected_seconds(plan), make_plan(spec, image, image, few)->predicted_seconds);
   EXPECT_DOUBLE_EQ(expected_seconds(plan, kThreads), plan.predicted_seconds * kThreads);  // then none waits
+
+  // Of a copy, nothing is: three threads do as well as all.
+  spec.kernel = Gaussian{{0.0, 0.0}};
+  const ImageDesc large{4096, 512, PixelFormat::rgba32f};
+  Plan copy = *make_plan(spec, large, large, cpu);
+  copy.predicted_seconds = copy_seconds(cpu, copy.moved_bytes);
+  copy.passes.back().tile = {2048, 256};
+  EXPECT_DOUBLE_EQ(expected_seconds(copy), copy.predicted_seconds);
 }
 
 TEST(AutoDevice, NobodyLooksForAGpuForLittle) {

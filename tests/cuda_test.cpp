@@ -170,6 +170,21 @@ TEST(CudaPlan, ProductsNeedRoomForTheirWeights) {
   }
 }
 
+TEST(CudaPlan, SpansNeedRoomForTheRowsOfAFactor) {
+  const ImageDesc desc{512, 16384, PixelFormat::rgba32f};
+  BlurSpec spec = gaussian(20.0);
+  spec.kernel = Gaussian{{20.0, 3000.0}};
+  spec.accuracy.max_error = 0.1;
+  for (const auto& [kilobytes, kernel] : {std::pair{227, "gauss_spans"}, {64, "gauss_decimate"}}) {
+    DeviceInfo device = fake_cuda();
+    device.gpu.shared_bytes = kilobytes << 10;
+    const Result<Plan> plan =
+        make_plan(spec, desc, desc, device, {.algorithm = *parse_algorithm("gauss.decimate:factor=10x1024,support=4")});
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->passes.front().kernel, kernel) << kilobytes;
+  }
+}
+
 TEST(CudaPlan, ProductsOfFloatsNeedTf32) {
   DeviceInfo device = fake_cuda();
   device.gpu.tf32_matrices = false;

@@ -42,9 +42,12 @@ def run(arguments: argparse.Namespace) -> None:
     output = pathlib.Path(arguments.output)
     before = len(lines_of(output))
     named = [f"--case=auto/{SIZE}/{pixel_format}/{kernel}/clamp" for kernel in chosen for pixel_format in FORMATS]
-    subprocess.run([arguments.tool, "bench", "--device", arguments.device, "--json", arguments.output, "--seconds", str(arguments.seconds),
-                    *named, *([] if arguments.peers else ["--no-peers"])], check=True)
-    date(output, before)
+    command = [arguments.tool, "bench", "--device", arguments.device, "--json", arguments.output, "--seconds", str(arguments.seconds),
+               *named, *([] if arguments.peers else ["--no-peers"])]
+    try:
+        subprocess.run(command, check=True)
+    finally:
+        date(output, before)
 
 
 def date(output: pathlib.Path, first: int) -> None:

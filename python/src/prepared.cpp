@@ -394,7 +394,7 @@ class Cache {
   }
 
   void put_back(std::unique_ptr<Prepared> prepared) {
-    if (prepared->scratch_bytes() > kMostBytes) prepared->release_memory();
+    if (prepared->scratch_bytes() > (prepared->copies_to_gpu() ? kMostGpuBytes : kMostBytes)) prepared->release_memory();
     const std::scoped_lock lock(mutex_);
     entries_.push_front(std::move(prepared));
     struct Kept {

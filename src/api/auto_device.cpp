@@ -15,6 +15,7 @@
 #include "model/hosts.h"
 #include "model/probe.h"
 #include "model/stored.h"
+#include "model/tuning.h"
 #include "mollify/mollify.h"
 
 namespace mollify {
@@ -166,12 +167,17 @@ GpuAndCpu find_gpu_and_cpu(const OpenDevice& open, const AutoOptions& options) {
 }
 
 double expected_seconds(const Plan& plan, std::int64_t images) {
-  const double seconds = plan.predicted_seconds * static_cast<double>(images);
-  if (plan.device.backend != Backend::cpu || plan.passes.empty()) return seconds;
+  const auto count = static_cast<double>(images);
+  const std::int64_t threads = plan.device.threads;
+  if (plan.device.backend != Backend::cpu || plan.passes.empty() || threads < 1 || images < 1) return plan.predicted_seconds * count;
   const Pass& pass = plan.passes.back();
-  const auto tiles = cpu::Tiling{{0, 0, pass.size.x, pass.size.y}, pass.tile}.count() * images;
-  const std::int64_t rounds = (tiles + plan.device.threads - 1) / plan.device.threads;
-  return seconds * static_cast<double>(rounds * plan.device.threads) / static_cast<double>(tiles);
+  const std::int64_t tiles = cpu::Tiling{{0, 0, pass.size.x, pass.size.y}, pass.tile}.count() * images;
+  const std::int64_t rounds = (tiles + threads - 1) / threads;
+  // Memory takes as long with few threads as with many.
+  const double arithmetic = std::max(plan.predicted_seconds - copy_seconds(plan.device, plan.moved_bytes), 0.0);
+  DeviceInfo busy = plan.device;
+  busy.threads = static_cast<std::int32_t>(std::max<std::int64_t>(tiles / rounds, 1));
+  return count * (arithmetic * static_cast<double>(rounds * threads) / static_cast<double>(tiles) + copy_seconds(busy, plan.moved_bytes));
 }
 
 std::string host_figures_path(std::string_view cache_folder, const DeviceInfo& gpu) {

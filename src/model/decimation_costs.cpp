@@ -32,25 +32,25 @@ DecimationCosts costs_of_products() {
 /// Halves and floats of four channels on CUDA, as forty timings on an H200 ask for: strips share more than on Vulkan, as they are narrower,
 /// and floats take long where few rows are summed at once.
 PerAxis<DecimationCosts> costs_of_spans(int bits) {
-  const DecimationCosts x{.pixel = bits == 16 ? 0.4 : 0.1, .sample = 6.5, .tap = 3.6, .shared = 0.07, .most_support = 6};
+  const DecimationCosts x{.pixel = bits == 16 ? 0.4 : 0.1, .sample = 6.5, .tap = 3.6, .shared = 0.07};
   DecimationCosts y = x;
   y.shared = bits == 16 ? 0.045 : 0.03;
   y.step = bits == 16 ? 9.0 : 17.0;
   y.rows_ahead = kMostRowsAhead;
   y.uneven_steps = 1.4;
+  y.least_support = 3.0;
+  y.most_support = 6.0;
   return {x, y};
 }
 
 }  // namespace
 
-PerAxis<DecimationCosts> decimation_costs(const DeviceInfo& device, PixelFormat source, bool by_products) {
+PerAxis<DecimationCosts> decimation_costs(const DeviceInfo& device, PixelFormat source, DecimationKernels kernels) {
+  const int bits = info(source).bits;
   if (device.backend == Backend::cpu) return {costs_of_cpus(), costs_of_cpus()};
-  if (by_products && info(source).bits <= 16) return {costs_of_products(), costs_of_products()};
-  const FormatInfo& format = info(source);
-  if (device.backend == Backend::cuda && format.is_floating() && format.bits <= 32 && format.channels == 4) {
-    return costs_of_spans(format.bits);
-  }
-  return costs_of_gpus(device, format.bits);
+  if (kernels == DecimationKernels::products && bits <= 16) return {costs_of_products(), costs_of_products()};
+  if (kernels == DecimationKernels::spans) return costs_of_spans(bits);
+  return costs_of_gpus(device, bits);
 }
 
 double cost_of(const DecimationCosts& costs, int factor, double support, double taps) {
@@ -61,7 +61,7 @@ double cost_of(const DecimationCosts& costs, int factor, double support, double 
   const double cost =
       grid + shared * support * d + costs.step / rows_ahead(costs.rows_ahead, factor) + (is_uneven ? costs.uneven_steps : 0.0);
   constexpr double kSlowness = 2.0;  // of kernels for any number of coarse samples, about
-  return costs.most_support > 0 && support > costs.most_support ? kSlowness * cost : cost;
+  return support < costs.least_support || support > costs.most_support ? kSlowness * cost : cost;
 }
 
 std::int32_t rows_ahead(std::int32_t most, int factor) {

@@ -18,7 +18,7 @@ constexpr std::string_view kCpuCall = "cpu_call_seconds=";
 constexpr std::string_view kProcessor = "processor=";  // the last one, since names have spaces
 
 std::string header(const DeviceInfo& gpu) {
-  return "mollify hosts 2\ndevice " + gpu.name + "\ndriver " + gpu.driver + "\nmollify " + std::string(version()) + "\n";
+  return "mollify hosts 3\ndevice " + gpu.name + "\ndriver " + gpu.driver + "\nmollify " + std::string(version()) + "\n";
 }
 
 /// Takes `name` and the number behind it off the line, and the space behind that.

@@ -138,7 +138,7 @@ class GpuTest(PictureTest):
         self.assertRegex(self.first.stdout, r"^auto: (cpu|vulkan:0); predicted on cpu \S+ ms, on vulkan:0 \S+ ms and \S+ ms of transfers\n")
         self.use_gpu()
         before = self.store.read_bytes()
-        self.assertRegex(before.decode(), r"\A(?s:mollify hosts 2\ndevice .*)\nthreads=2 bus_bytes_per_second=\S+ "
+        self.assertRegex(before.decode(), r"\A(?s:mollify hosts 3\ndevice .*)\nthreads=2 bus_bytes_per_second=\S+ "
                                           r"gpu_call_seconds=\S+ seconds_for_predicted=\S+ cpu_call_seconds=\S+ processor=.+\n\Z")
         self.blur_as("auto")
         self.assertEqual(self.store.read_bytes(), before)
@@ -148,7 +148,7 @@ class GpuTest(PictureTest):
         for text in ("nonsense", self.store.read_text()[:-9]):
             self.store.write_text(text)
             self.blur_as("auto")
-            self.assertTrue(self.store.read_text().startswith("mollify hosts 2\n"))
+            self.assertTrue(self.store.read_text().startswith("mollify hosts 3\n"))
             self.assertTrue(self.store.read_text().endswith("\n"))
 
     def test_tune_forgets_them(self):

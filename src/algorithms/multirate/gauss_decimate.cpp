@@ -57,7 +57,10 @@ bool has_products(const Problem& p) {
 }
 
 Terms terms_of(const Problem& p) {
-  Terms out{.costs = decimation_costs(p.device, p.src.format, has_products(p))};
+  const DecimationKernels kernels = has_products(p) ? DecimationKernels::products
+                                    : has_spans(p)  ? DecimationKernels::spans
+                                                    : DecimationKernels::sums;
+  Terms out{.costs = decimation_costs(p.device, p.src.format, kernels)};
   if (const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel)) {
     if (is_between(p, Axis::x)) out.halving.x = halved_distance(gaussian->sigma.x);
     if (is_between(p, Axis::y)) out.halving.y = halved_distance(gaussian->sigma.y);
@@ -518,6 +521,12 @@ bool is_blurred_in_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y
   if (p.device.backend != Backend::vulkan) return false;
   if (kGridBlur.is_given(p)) return kGridBlur.of(p, GridBlur::tiles) == GridBlur::passes;
   return std::max(x.coarse.weights.size(), y.coarse.weights.size()) > kMostGridTaps;
+}
+
+bool has_spans(const Problem& p) {
+  const FormatInfo& format = info(p.src.format);
+  const bool is_plain = p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
+  return p.device.backend == Backend::cuda && is_plain && format.is_floating() && format.bits <= 32 && format.channels == 4;
 }
 
 Status check_products(const Problem& p) {

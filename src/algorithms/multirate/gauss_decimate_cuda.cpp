@@ -5,6 +5,7 @@
 #include <array>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "algorithms/common/occupancy.h"
@@ -96,31 +97,37 @@ Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   return decimating_pass("gauss_decimate", x, y, grid, shape, *threads, rows);
 }
 
-/// Whether sums take 16 bytes of each row at once: images of four channels of halves or floats that are only blurred.
-bool sums_spans(const Problem& p, const AxisPlan& y) {
-  const FormatInfo& format = info(p.src.format);
-  const bool is_plain = p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
-  return is_plain && format.is_floating() && format.bits <= 32 && format.channels == 4 && y.support() >= cuda::kLeastCompiledSupport &&
-         y.support() <= cuda::kMostCompiledSupport;
-}
+/// How spans of 16 bytes are summed.
+struct SpanSums {
+  std::int32_t threads;
+  std::int32_t most_rows;  ///< of coarse samples, of a chunk
+  cuda::DecimateShape shape;
+};
 
-Result<Pass> decimating_by_spans(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, Proposal& out) {
-  const bool are_halves = info(p.src.format).bits == 16;
-  const cuda::Component component = are_halves ? cuda::Component::f16 : cuda::Component::f32;
+/// Nothing where kernels are not compiled for it, or shared memory has no room.
+std::optional<SpanSums> spans_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
+  if (!has_spans(p) || y.support() < cuda::kLeastCompiledSupport || y.support() > cuda::kMostCompiledSupport) return std::nullopt;
+  const cuda::Component component = info(p.src.format).bits == 16 ? cuda::Component::f16 : cuda::Component::f32;
   const std::int32_t components = 4 * cuda::pixels_of_span(component);
   const Result<std::int32_t> threads = decimating_threads(p, x, components, cuda::span_threads(component));
-  if (!threads) return threads.error();
+  if (!threads) return std::nullopt;
   const auto support_x = static_cast<std::int32_t>(x.support()), support_y = static_cast<std::int32_t>(y.support());
   const cuda::DecimateShape shape(4, *threads, components, x.factor, support_x);
-  const PerAxis<std::int32_t> size = size_of(grid);
-  const std::int32_t most = std::max(cuda::kMostSpanRows / y.factor - (support_y - 1), 1);
-  const std::int32_t rows = std::min(decimating_rows(p, size, shape, *threads, support_y), most);
-  if (Status s = check_shared(p, cuda::span_shared_bytes(shape, x.factor, support_x, y.factor, support_y, rows)); !s) return s.error();
+  const std::int32_t most_rows = std::max(cuda::kMostSpanRows / y.factor - (support_y - 1), 1);
+  if (!check_shared(p, cuda::span_shared_bytes(shape, x.factor, support_x, y.factor, support_y, most_rows))) return std::nullopt;
+  return SpanSums{*threads, most_rows, shape};
+}
+
+Pass decimating_by_spans(const Problem& p, const SpanSums& spans, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
+                         Proposal& out) {
+  const auto support_y = static_cast<std::int32_t>(y.support());
+  const std::int32_t rows = std::min(decimating_rows(p, size_of(grid), spans.shape, spans.threads, support_y), spans.most_rows);
   const GpuModel model = gpu_model(p.device);
   // Measured: times what reading the image takes.
+  const bool are_halves = info(p.src.format).bits == 16;
   const double slowness = (are_halves ? 0.65 + 0.27 * support_y : 1.0 + 0.055 * support_y) * (1.0 + 3.0 / (1.0 * x.factor * y.factor));
   out.seconds += model.launch_seconds + slowness * static_cast<double>(source_bytes(p)) / model.bytes_per_second;
-  return decimating_pass("gauss_spans", x, y, grid, shape, *threads, rows);
+  return decimating_pass("gauss_spans", x, y, grid, spans.shape, spans.threads, rows);
 }
 
 /// What lies between the beginning of a block and `first`, which it holds: blocks have fixed places in the whole image.
@@ -309,7 +316,8 @@ Pass upsampling_by_products(const Problem& p, const AxisPlan& x, const AxisPlan&
   return pass;
 }
 
-Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, Proposal& out) {
+Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, bool by_spans,
+                    Proposal& out) {
   const int channels = info(p.dst.format).channels;
   const std::int64_t across = (std::int64_t{p.dst.width} * channels + 4 * cuda::kUpsampleThreads - 1) / (4 * cuda::kUpsampleThreads);
   const auto fewest = static_cast<std::int32_t>(2 * y.support() * y.factor);
@@ -317,7 +325,7 @@ Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
   Pass pass = make_pass("gauss_upsample", grid_arguments(grid, x, y), {p.dst.width, p.dst.height},
                         {4 * cuda::kUpsampleThreads / channels, rows}, {cuda::kUpsampleThreads, 1}, Storage::buffer);
   pass.taps = {spline_taps(x, x.factor), spline_taps(y, y.factor)};
-  if (sums_spans(p, y) && p.spec.stride.x.step == 1 && p.spec.stride.y.step == 1) {
+  if (by_spans && p.spec.stride.x.step == 1 && p.spec.stride.y.step == 1) {
     // Measured: times what writing the image takes.
     const double slowness = (info(p.dst.format).bits == 16 ? 1.3 : 1.2) * (1.0 + 4.0 / (1.0 * x.factor * y.factor));
     const GpuModel model = gpu_model(p.device);
@@ -361,15 +369,16 @@ Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan
   const bool by_products = math == DecimateMath::coopmat;
   const bool are_bytes = info(p.src.format).is_unorm();
   const std::int32_t segment = by_products ? upsample_segment(p, expanded_x, expanded_y) : 0;
-  Result<Pass> decimate = by_products        ? decimating_by_products(p, x, y, grid, out)
-                          : sums_spans(p, y) ? decimating_by_spans(p, x, y, grid, out)
-                                             : decimating(p, x, y, grid, out);
+  const std::optional<SpanSums> spans = by_products ? std::nullopt : spans_of(p, x, y);
+  Result<Pass> decimate = by_products ? decimating_by_products(p, x, y, grid, out)
+                          : spans     ? decimating_by_spans(p, *spans, x, y, grid, out)
+                                      : decimating(p, x, y, grid, out);
   if (!decimate) return decimate.error();
   Result<std::vector<Pass>> blur =
       by_products && are_bytes ? blurring_by_products(p, x, y, grid, blurred, out) : blurring(p, x, y, grid, blurred, out);
   if (!blur) return blur.error();
   Pass expand = segment > 0 ? upsampling_by_products(p, expanded_x, expanded_y, blurred, segment, out)
-                            : expanding_from(p, expanded_x, expanded_y, blurred, out);
+                            : expanding_from(p, expanded_x, expanded_y, blurred, spans.has_value(), out);
   decimate->destination = blur->front().source = intermediate(0);
   out.intermediates = {grid_of(p, grid)};
   if (blur->size() == 2) out.intermediates.push_back(grid_of(p, {blurred.x, grid.y}));
