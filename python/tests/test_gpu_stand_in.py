@@ -244,12 +244,12 @@ def test_what_auto_measures_is_kept(monkeypatch, tmp_path):
     assert "auto: cuda:0; predicted on cpu" in run_python(script)
     (kept,) = (tmp_path / "mollify").iterdir()
     text = kept.read_text()
-    assert kept.name == "hosts-cuda-stand-in.txt" and text.startswith("mollify hosts 2\ndevice stand-in\n")
+    assert kept.name == "hosts-cuda-stand-in.txt" and text.startswith("mollify hosts 3\ndevice stand-in\n")
     kept.write_text(re.sub(r"bus_bytes_per_second=\S+", "bus_bytes_per_second=1000", text))
     assert "auto: cpu; predicted on cpu" in run_python(script)
     kept.write_text("damaged")
     assert "auto: cuda:0; predicted on cpu" in run_python(script)
-    assert kept.read_text().startswith("mollify hosts 2\n")
+    assert kept.read_text().startswith("mollify hosts 3\n")
 
 
 def test_auto_is_where_a_blur_ends_first():
