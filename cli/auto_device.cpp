@@ -45,14 +45,14 @@ DeviceChoice choice_without_probe() {
   return {kCpuDevice, "auto: cpu, since --probe off measures nothing"};
 }
 
-double predicted_seconds(std::span<const Plan> plans) {
+double expected_seconds(std::span<const Plan> plans) {
   double seconds = 0.0;
-  for (const Plan& plan : plans) seconds += expected_seconds(plan);
+  for (const Plan& plan : plans) seconds += mollify::expected_seconds(plan);
   return seconds;
 }
 
 GpuWork gpu_work(std::span<const Plan> plans) {
-  GpuWork work{.seconds = predicted_seconds(plans)};
+  GpuWork work{.seconds = expected_seconds(plans)};
   for (const Plan& plan : plans) work.bytes += plan.src.payload_bytes() + plan.dst.payload_bytes();
   return work;
 }

@@ -37,7 +37,7 @@ class AutoDevice {
 [[nodiscard]] DeviceChoice choice_without_probe();
 
 /// Runs one after the other.
-[[nodiscard]] double predicted_seconds(std::span<const Plan> plans);
+[[nodiscard]] double expected_seconds(std::span<const Plan> plans);
 [[nodiscard]] GpuWork gpu_work(std::span<const Plan> plans);
 
 }  // namespace mollify::cli

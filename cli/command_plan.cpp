@@ -111,7 +111,7 @@ Planned planned_on_auto(const PlanOn& plan_on, const DeviceArgs& args) {
     const Result<Plan> plan = plan_on(machine.info);
     return plan ? std::optional(gpu_work({&*plan, 1})) : std::nullopt;
   };
-  DeviceChoice choice = devices.choose(expected_seconds(on_cpu), on_gpu);
+  DeviceChoice choice = devices.choose(mollify::expected_seconds(on_cpu), on_gpu);
   const Device device = value_or_fail(devices.open(choice.device));
   warn_of_stored_tuning(device.info());
   if (choice.device == kCpuDevice) return {std::move(on_cpu), std::move(choice)};

@@ -108,7 +108,7 @@ class Comparison {
       return gpu_work({&*on_gpu, 1});
     };
     open_gpu(open_and_plan);
-    DeviceChoice choice = devices_.choose(expected_seconds(*on_cpu), open_and_plan);
+    DeviceChoice choice = devices_.choose(mollify::expected_seconds(*on_cpu), open_and_plan);
     if (!on_gpu) return Error{ErrorCode::unsupported, choice.why, {}};
     Result<Compared> times = measure(*on_cpu, *on_gpu, problem);
     if (!times) return times;

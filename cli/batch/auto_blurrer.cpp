@@ -23,7 +23,7 @@ DeviceChoice& AutoBlurrer::choose(const ImageSpec& spec, const ImageDesc& src, c
 DeviceChoice AutoBlurrer::new_choice(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) {
   const Result<std::vector<Plan>> plans = all_threads_.plans(spec, src, dst);
   if (!plans) return {kCpuDevice, {}};  // which fails there, and is said then
-  const double seconds = predicted_seconds(*plans);
+  const double seconds = expected_seconds(*plans);
   if (!owner_.has_owner()) {
     if (std::optional<DeviceChoice> choice = choose_without_gpu(seconds, auto_options().seconds_to_open)) return *std::move(choice);
     owner_.set_owner(find_owner_());

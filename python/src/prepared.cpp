@@ -65,7 +65,10 @@ Prepared::Prepared(const Task& task) : task_(task) {
   Preparer(task_).prepare(*this);
   if (task_.is_on_gpu) place_on_gpu();
   for (const Step& step : steps_) {
-    for (const Run* run : runs_of(step)) seconds_ += seconds_of(*run);
+    for (const Run* run : runs_of(step)) {
+      seconds_ += seconds_of(*run);
+      copies_to_gpu_ |= !task_.is_on_gpu && run->executable->plan().device.backend != Backend::cpu;
+    }
     if (const auto* sums = std::get_if<DirectSums>(&step.work)) seconds_ += seconds_of(*sums);
   }
 }
@@ -103,12 +106,6 @@ std::int64_t Prepared::scratch_bytes() const {
     for (const Run* run : runs_of(step)) out += run->executable->plan().scratch_bytes;
   }
   return out;
-}
-
-bool Prepared::copies_to_gpu() const {
-  return !task_.is_on_gpu && std::ranges::any_of(steps_, [](const Step& step) {
-    return std::ranges::any_of(runs_of(step), [](const Run* run) { return run->executable->plan().device.backend != Backend::cpu; });
-  });
 }
 
 std::optional<Prepared::SingleRun> Prepared::single_run() const {

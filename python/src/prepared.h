@@ -75,7 +75,7 @@ class Prepared {
   /// Bytes that it needs, and has after a run until release_memory().
   [[nodiscard]] std::int64_t scratch_bytes() const;
   /// Whether arrays in host memory are blurred by a GPU, so that part of these bytes is memory of the host that it may copy from.
-  [[nodiscard]] bool copies_to_gpu() const;
+  [[nodiscard]] bool copies_to_gpu() const { return copies_to_gpu_; }
   void release_memory();
   [[nodiscard]] Summary summary() const;
   /// The only step, where it is a run on a single image. It lives as long as this.
@@ -203,7 +203,8 @@ class Prepared {
   std::vector<std::int64_t> memory_bytes_;
   std::vector<std::unique_ptr<std::byte[]>> memory_;  ///< empty until a run
   double error_ = 0.0;
-  double seconds_ = 0.0;                  ///< a rough time
+  double seconds_ = 0.0;  ///< a rough time
+  bool copies_to_gpu_ = false;
   std::vector<std::int64_t> gpu_memory_;  ///< where own memory lies in the scratch memory of a GPU
   std::int64_t gpu_scratch_bytes_ = 0;
   std::shared_ptr<const void> gpu_numbers_;  ///< the kernels of steps that are no runs

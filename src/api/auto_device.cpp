@@ -173,7 +173,7 @@ double expected_seconds(const Plan& plan, std::int64_t images) {
   const Pass& pass = plan.passes.back();
   const std::int64_t tiles = cpu::Tiling{{0, 0, pass.size.x, pass.size.y}, pass.tile}.count() * images;
   const std::int64_t rounds = (tiles + threads - 1) / threads;
-  // Memory takes as long with few threads as with many.
+  // A few threads are enough for all that memory delivers.
   const double arithmetic = std::max(plan.predicted_seconds - copy_seconds(plan.device, plan.moved_bytes), 0.0);
   DeviceInfo busy = plan.device;
   busy.threads = static_cast<std::int32_t>(std::max<std::int64_t>(tiles / rounds, 1));

@@ -29,8 +29,8 @@ DecimationCosts costs_of_products() {
   return {.pixel = 1.25, .tap = 27.0, .shared = 0.1, .growing_from = 12.0};
 }
 
-/// Halves and floats of four channels on CUDA, as forty timings on an H200 ask for: strips share more than on Vulkan, as they are narrower,
-/// and floats take long where few rows are summed at once.
+/// Halves and floats of four channels on CUDA, as 39 timings on an H200 ask for: what strips share counts for more than on Vulkan, and
+/// floats take long where few rows are summed at once.
 PerAxis<DecimationCosts> costs_of_spans(int bits) {
   const DecimationCosts x{.pixel = bits == 16 ? 0.4 : 0.1, .sample = 6.5, .tap = 3.6, .shared = 0.07};
   DecimationCosts y = x;

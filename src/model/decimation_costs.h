@@ -19,7 +19,7 @@ struct DecimationCosts {
   std::int32_t rows_ahead = 1;  ///< that a step fetches at most
   double uneven_steps = 0.0;    ///< of factors beyond eight that are no multiples of eight
   double least_support = 0.0;   ///< coarse samples that a pixel is made of by fast kernels
-  double most_support = std::numeric_limits<double>::infinity();
+  double most_support = std::numeric_limits<double>::infinity();  ///< the most of these
 };
 
 /// What may decimate an image: sums; on CUDA products of matrices, in all steps, or sums of spans of 16 bytes.

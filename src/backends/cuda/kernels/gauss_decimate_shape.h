@@ -46,8 +46,8 @@ struct DecimateShape {
   return kDecimateThreads / pixels_of_span(component);
 }
 
-/// Shared memory of such a block: weights of both axes, two rows as below, and how far each source
-/// row lies from the first, for `rows` rows of coarse samples.
+/// Shared memory of such a block: weights of both axes, two rows of finished columns, and how far each source row lies from the first, for
+/// `rows` rows of coarse samples.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int64_t span_shared_bytes(const DecimateShape& shape, std::int32_t factor_x,
                                                                            std::int32_t support_x, std::int32_t factor_y,
                                                                            std::int32_t support_y, std::int32_t rows) {
