@@ -58,7 +58,9 @@ TEST(CudaBoxes, OfFourBytesSlideAlongSegments) {
                            "301x177/rgba8/box:radius=33/constant:value=0.25_0.8_0.1_0.6/roi=200x160+33+5",
                            "1101x71/rgba8/box:radius=64x60/wrap+constant:value=0.25_0.8_0.1_0.6/layout=padded",
                            "1101x171/rgba8/box:radius=100/constant+wrap:value=0.25_0.8_0.1_0.6/roi=1000x71+70+93",
-                           "1301x270/rgba8/box:radius=128/clamp", "1301x70/rgba8/box:radius=300x10/reflect"}) {
+                           "1301x270/rgba8/box:radius=128/clamp", "1301x70/rgba8/box:radius=300x10/reflect",
+                           "1101x90/rgba8/box:radius=20x129/mirror/layout=padded", "1101x70/rgba8/box:before=200,after=201x300/clamp",
+                           "1101x71/rgba8/box:radius=100x200/constant+wrap:value=0.25_0.8_0.1_0.6/roi=1000x31+70+33"}) {
     const Result<Case> c = cases::parse_case("box.any/" + std::string(text));
     ASSERT_TRUE(c) << text << ": " << c.error().message;
     const CaseResult result = cases::run_case(device, *c);
@@ -66,6 +68,28 @@ TEST(CudaBoxes, OfFourBytesSlideAlongSegments) {
     ASSERT_TRUE(result.plan) << text;
     EXPECT_EQ(result.plan->passes.back().kernel, "box_segments") << text;
     EXPECT_EQ(result.plan->predicted_error, 0.0) << text;
+  }
+}
+
+// The same of halves and floats, whose regions begin anywhere in a strip and a chunk, with numbers that leave nothing of others in a sum.
+TEST(CudaBoxes, OfHalvesAndFloatsSlideAlongSegments) {
+  const Device device = Device::open("cuda").value();
+  for (const char* text :
+       {"301x77/rgba16f/box:radius=4/clamp", "301x77/rgba32f/box:before=4,after=5x9/mirror", "301x177/rgba16f/box:radius=16/reflect/outliers",
+        "301x177/rgba32f/box:radius=16/reflect/roi=200x160+33+5/outliers", "301x177/rgba32f/box:radius=25x85/mirror/layout=padded",
+        "301x177/rgba16f/box:radius=25x85/wrap/outliers", "301x177/rgba16f/box:before=24,after=23x50/wrap/layout=padded",
+        "701x77/rgba16f/box:radius=50x33/constant:value=0.25_0.8_0.1_0.6/roi=611x60+33+15",
+        "801x77/rgba32f/box:radius=70x33/constant:value=0.25_0.8_0.1_0.6/roi=611x60+133+15/outliers",
+        "1101x71/rgba32f/box:radius=120x60/wrap+constant:value=0.25_0.8_0.1_0.6/layout=padded",
+        "1101x71/rgba16f/box:radius=120x90/constant+wrap:value=0.25_0.8_0.1_0.6/outliers",
+        "1101x171/rgba32f/box:radius=100/constant+wrap:value=0.25_0.8_0.1_0.6/roi=1000x71+70+93", "1301x270/rgba16f/box:radius=128/clamp",
+        "1101x41/rgba32f/box:radius=250x10/reflect/outliers"}) {
+    const Result<Case> c = cases::parse_case("box.any/" + std::string(text));
+    ASSERT_TRUE(c) << text << ": " << c.error().message;
+    const CaseResult result = cases::run_case(device, *c);
+    EXPECT_EQ(result.outcome, Outcome::pass) << text << ": " << result.message;
+    ASSERT_TRUE(result.plan) << text;
+    EXPECT_EQ(result.plan->passes.back().kernel, "box_segments") << text;
   }
 }
 
@@ -114,7 +138,7 @@ TEST(CudaBoxes, OfFourBytesMayBeginAtAnyByte) {
     };
     std::vector<std::byte> source = in_memory(from), result = in_memory(to);
     for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 2654435761U >> 13);
-    for (const double radius : {4.0, 60.0}) {  // with first windows from pixels, and from sums of blocks
+    for (const double radius : {4.0, 60.0, 130.0}) {  // with first windows from pixels, from sums of blocks, and of many rows
       BlurSpec spec;
       spec.kernel = Box::of_radius(9.0, radius);
       spec.border.mode = {BorderMode::mirror, BorderMode::constant};
@@ -150,7 +174,8 @@ TEST(CudaBoxes, WindowsHaveTheBitsOfTheWhole) {
   const Device device = Device::open("cuda").value();
   cases::Random random(1);
   for (const char* text : {"301x161/rgba8/box:radius=20/mirror", "301x261/rgba8/box:radius=9x60/wrap+constant",
-                           "301x161/rgb8/box:radius=20/clamp", "301x161/rgba32f/box:radius=20/reflect"}) {
+                           "301x161/rgb8/box:radius=20/clamp", "301x161/rgba32f/box:radius=20/reflect",
+                           "531x161/rgba16f/box:radius=45x20/mirror"}) {
     const Case c = cases::parse_case("box.any/" + std::string(text)).value();
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(test::expect_same_bits(c, c.algorithm, device, random)) << text;
   }

@@ -17,6 +17,7 @@ double bytes[30000];
 #include "backends/cuda/kernels/box_any.cu"
 #include "backends/cuda/kernels/box_passes.cu"
 #include "backends/cuda/kernels/box_segments.cu"
+#include "backends/cuda/kernels/box_segments_floats.cu"
 #include "backends/cuda/kernels/box_wide.cu"
 #include "backends/cuda/kernels/gauss_downsample.cu"
 #include "backends/cuda/kernels/gauss_grid.cu"
@@ -65,10 +66,16 @@ const std::map<std::string, Kernel>& kernels() {
   by_name["box_along_" #name] = kernel_of(box_along_##name);
     MOLLIFY_OF_BOXES(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
-#define MOLLIFY_ADD(form, means) by_name["box_segments_4_u8_" #form "_" #means] = kernel_of(box_segments_4_u8_##form##_##means);
+#define MOLLIFY_ADD(form, means, ...) by_name["box_segments_4_u8_" #form "_" #means] = kernel_of(box_segments_4_u8_##form##_##means);
     MOLLIFY_OF_BOX_SEGMENTS(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
+#define MOLLIFY_ADD(type, kind, form) by_name["box_segments_4_" #type "_" #form] = kernel_of(box_segments_4_##type##_##form);
+    MOLLIFY_OF_BOX_SEGMENTS_OF_FLOATS(MOLLIFY_ADD)
+#undef MOLLIFY_ADD
     by_name["box_blocks_4_u8"] = kernel_of(box_blocks_4_u8);
+    by_name["box_blocks_4_u8_many"] = kernel_of(box_blocks_4_u8_many);
+    by_name["box_blocks_4_f16"] = kernel_of(box_blocks_4_f16);
+    by_name["box_blocks_4_f32"] = kernel_of(box_blocks_4_f32);
     by_name["words"] = kernel_of(words, Barriers::no);
 #define MOLLIFY_ADD(name, pixels, support, exact) \
   by_name["gauss_decimate_" #name "_" #support] = kernel_of(gauss_decimate_##name##_##support);

@@ -58,6 +58,13 @@ class Block {
     wait();  // before the next vote
     return all;
   }
+  bool any(bool holds) {
+    votes_[thread_] = holds;
+    wait();
+    const bool found = std::ranges::find(votes_, true) != votes_.end();
+    wait();  // before the next vote
+    return found;
+  }
   /// What `lane` of the warp has.
   template <class T>
   T of_lane(T value, unsigned lane) {
@@ -215,6 +222,9 @@ inline emulation::BlockSize blockDim;
 inline void __syncthreads() {
   emulation::Block::running().wait();
 }
+inline bool __syncthreads_or(bool holds) {
+  return emulation::Block::running().any(holds);
+}
 inline bool __all_sync(unsigned, bool holds) {
   return emulation::Block::running().all_of_warp(holds);
 }
@@ -227,6 +237,11 @@ T __shfl_down_sync(unsigned, T value, int delta, int width) {
   const unsigned lane = threadIdx.x % 32;
   const bool is_there = lane % static_cast<unsigned>(width) + static_cast<unsigned>(delta) < static_cast<unsigned>(width);
   return __shfl_sync(~0U, value, static_cast<int>(lane) + (is_there ? delta : 0));
+}
+template <class T>
+T __shfl_up_sync(unsigned, T value, int delta) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  return __shfl_sync(~0U, value, lane >= delta ? lane - delta : lane);
 }
 inline void __syncwarp() {
   __syncthreads();

@@ -104,7 +104,7 @@ TEST(CudaPlan, FloatsOfSomeTapsHaveTheirSumsInRegisters) {
   EXPECT_EQ(kernel(PixelFormat::rgb32f, 2.0), "sep_fused");
 }
 
-TEST(CudaPlan, BoxesOfFourBytesSlideAlongSegments) {
+TEST(CudaPlan, BoxesOfFourChannelsSlideAlongSegments) {
   const auto kernels = [](PixelFormat format, double x, double y) {
     BlurSpec spec;
     spec.kernel = Box::of_radius(x, y);
@@ -118,7 +118,12 @@ TEST(CudaPlan, BoxesOfFourBytesSlideAlongSegments) {
   for (const double radius : {64.0, 128.0}) EXPECT_EQ(kernels(PixelFormat::rgba8, radius, radius), "box_blocks box_segments ") << radius;
   EXPECT_EQ(kernels(PixelFormat::rgba8, 300.0, 9.0), "box_segments ");
   EXPECT_EQ(kernels(PixelFormat::rgba8, 400.0, 9.0), "box_down box_along ");
-  EXPECT_EQ(kernels(PixelFormat::rgba8, 9.0, 130.0), "box_any ");  // whose columns' sums have more than 16 bits
+  EXPECT_EQ(kernels(PixelFormat::rgba8, 9.0, 130.0), "box_blocks box_segments ");  // whose columns' sums have more than 16 bits
+  for (const PixelFormat format : {PixelFormat::rgba16f, PixelFormat::rgba32f}) {
+    for (const double radius : {4.0, 16.0, 64.0}) EXPECT_EQ(kernels(format, radius, radius), "box_segments ") << radius;
+    for (const double radius : {128.0, 256.0}) EXPECT_EQ(kernels(format, radius, radius), "box_blocks box_segments ") << radius;
+    EXPECT_EQ(kernels(format, 400.0, 9.0), "box_down box_along ");
+  }
   EXPECT_EQ(kernels(PixelFormat::rgb8, 16.0, 16.0), "box_any ");
 }
 

@@ -18,6 +18,13 @@ namespace mollify {
 /// Sums of integers are exact, wherever they begin.
 void set_box_blocks(const PerAxis<BoxAxis>& box, BoxAnySums sums, PerAxis<std::int32_t> blocks, Proposal& out);
 
+/// Whether sums of the source's pixels can hold what is not finite.
+[[nodiscard]] bool box_can_spoil(const Problem& p);
+
+/// The power of two that pixels are summed times: means of the largest numbers that are no outliers do not overflow, where sums on the way
+/// are at most `widest` times as large as those of a window. 1 of integers.
+[[nodiscard]] double box_lift(const Problem& p, const PerAxis<BoxAxis>& box, double widest);
+
 /// Why these sums cannot hold windows, or nothing.
 [[nodiscard]] std::string box_any_obstacle(const Problem& p, const PerAxis<BoxAxis>& box, BoxAnySums sums);
 

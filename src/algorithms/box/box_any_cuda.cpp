@@ -1,9 +1,10 @@
 // box.any on CUDA: blocks of threads move down strips of columns, and make eight windows at a time of what these have in common and what
 // they have not. Nothing is taken away from a sum of floats. One kernel, two loads a pixel, of which the second finds its row in cache.
-// Boxes of four bytes a pixel slide along segments of rows instead.
+// Boxes of pixels of four bytes, halves or floats slide along segments of rows instead.
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,7 +29,8 @@ constexpr std::string_view kSegments = "box_segments";
 /// What is summed up, and how.
 struct Form {
   bool is_integer = false;
-  bool is_any = false;           ///< kernels for all images and windows
+  bool is_plain = false;         ///< floats that are only blurred, in whole windows
+  bool is_any = false;           ///< strips take kernels for all images and windows
   std::int32_t four_bytes = 16;  ///< that four components of a result take in shared memory
 };
 
@@ -60,9 +62,9 @@ Result<Form> form_of(const Problem& p, const PerAxis<BoxAxis>& box) {
   if (given == BoxAnySums::u32 && !obstacle.empty()) return refusal(obstacle);
   out.is_integer = obstacle.empty() && given != BoxAnySums::f32;
   const FormatInfo& format = info(p.src.format);
-  const bool is_plain = p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none &&
-                        box.x.is_whole() && box.y.is_whole() && !format.is_unorm() && (format.channels == 1 || format.channels == 4);
-  out.is_any = !out.is_integer && !is_plain;
+  out.is_plain = p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none &&
+                 box.x.is_whole() && box.y.is_whole() && !format.is_unorm();
+  out.is_any = !out.is_integer && !(out.is_plain && format.channels == 1);
   out.four_bytes = out.is_any ? 16 : 4 * format.component_bytes();
   if (!out.is_integer && cuda::box_runs(box.y.whole()) > cuda::kBoxMostRuns) {
     return refusal("windows of floats are at most " + std::to_string(cuda::kBoxRun * (cuda::kBoxMostRuns + 1) + cuda::kBoxLeastWindow - 1) +
@@ -248,76 +250,153 @@ Result<Proposal> in_two_passes(const Problem& p, const PerAxis<BoxAxis>& box, co
   return out;
 }
 
-/// Bytes of four channels, both axes in one kernel: sums down columns slide in registers, two in a word.
-Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+/// The blocks of threads that slide along segments: of the narrowest strips that make most of what they read, of those with memory.
+Result<std::size_t> form_of_segments(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
   const FormatInfo& format = info(p.src.format);
-  if (!form.is_integer || format.bits != 8 || format.channels != 4) return refusal("segments are of four bytes a pixel");
+  const bool is_of_bytes = form.is_integer && format.bits == 8;
+  if (format.channels != 4 || (!is_of_bytes && !form.is_plain)) return refusal("segments are of four bytes, halves or floats a pixel");
   if (has_stride(p.spec)) return refusal("segments do not take a stride");
   // The plan of a window is asked for with the options of the whole.
   const bool is_of_segments = p.whole != nullptr && p.whole->passes.back().kernel == kSegments;
   if (kBoxThreads.is_given(p) && !is_of_segments) return refusal("blocks of threads of segments have one size");
-  if (box.y.whole() > cuda::kBoxSegmentsHigh) return refusal("sums of more rows do not fit into 16 bits");
+  const bool has_many_rows = is_of_bytes && box.y.whole() > cuda::kBoxSegmentsHigh;
   constexpr double kLeastMade = 0.7;  // of what a strip reads; a wider block of threads is faster below that
-  const auto is_wide_enough = [&](const cuda::BoxSegments& shape) { return shape.made(box.x.whole()) >= kLeastMade * shape.reach(); };
-  const auto* shape = std::ranges::find_if(cuda::kBoxSegments, is_wide_enough);
-  if (shape == std::end(cuda::kBoxSegments)) --shape;
-  const std::int32_t most = shape->made(box.x.whole());
+  const std::int64_t pixels = std::int64_t{box.x.whole()} * box.y.whole();
+  const std::span<const cuda::BoxSegments> shapes = cuda::box_segments_of(format.pixel_bytes());
+  std::size_t best = shapes.size();
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (is_of_bytes && has_many_rows != (shapes[i].sums_bytes == 16)) continue;
+    if (is_of_bytes && !cuda::has_integer_means(static_cast<std::int64_t>(i)) && !cuda::may_be_float_means(pixels)) continue;
+    if (!check_shared(p, shapes[i].shared_bytes(1, box.y.whole()))) continue;
+    best = i;
+    if (shapes[i].made(box.x.whole()) >= kLeastMade * shapes[i].reach()) break;
+  }
   constexpr double kLeast = 0.3;  // below that two passes are faster
-  if (most < kLeast * shape->reach()) return refusal("the window is wider than most of a strip");
+  if (best == shapes.size() || shapes[best].made(box.x.whole()) < kLeast * shapes[best].reach()) {
+    return refusal("the window is wider than most of a strip");
+  }
+  return best;
+}
 
-  const Rect r = region(p);
+/// Of sums of floats that slide, units of the roundoff: those of a chunk's first row, and what each row adds.
+struct Growth {
+  double first = 0.0;
+  double row = 0.0;
+};
+
+/// Measured time divided by what seconds() says.
+double share_of_segments(std::int32_t pixel_bytes) {
+  return pixel_bytes == 4 ? 0.5 : pixel_bytes == 8 ? 0.7 : 0.9;
+}
+
+/// `partial`: how many times as large as those of a window sums on the way along a row are.
+Growth growth_of_segments(const PerAxis<BoxAxis>& box, const cuda::BoxSegments& shape, bool has_blocks, double partial) {
+  const double wide = box.x.whole(), high = box.y.whole();
+  constexpr double kOfWarps = 16.0;  // sums of lanes and of warps
+  // In groups of rows; of block sums the warps of a block of threads share these.
+  const double seed = has_blocks ? 2.0 * cuda::kBoxBlockRows + kOfWarps + high / (4.0 * cuda::kBoxBlockRows)
+                                 : shape.seed_rows() + high / shape.seed_rows() + 1.0;
+  const double along = (shape.segment() + kOfWarps) * partial + 2.0 * shape.segment() * (1.0 + 2.0 / wide);
+  return {seed + along, 1.0 + 4.0 / high};
+}
+
+/// Of pixels that are made anew.
+double growth_of_mended(const PerAxis<BoxAxis>& box, const cuda::BoxSegments& shape) {
+  constexpr double kRun = 8.0, kOfParts = 4.0;
+  const double down = shape.step_rows + kRun + box.y.whole() / kRun + kOfParts;
+  const double along = 3.0 * shape.segment() + static_cast<double>(box.x.whole()) / shape.segment() + kOfParts;
+  return down + along;
+}
+
+/// Pixels of four channels, both axes in one kernel: sums down columns slide in registers, and windows along segments of rows of these.
+Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  const Result<std::size_t> which = form_of_segments(p, box, form);
+  if (!which) return which.error();
+  const FormatInfo& format = info(p.src.format);
+  const cuda::BoxSegments& shape = cuda::box_segments_of(format.pixel_bytes())[*which];
+  const std::int32_t most = shape.made(box.x.whole());
+
   const BoxAxis &x = box.x, &y = box.y;
-  const std::int32_t strips = (r.width + most - 1) / most;
-  const std::int32_t made = even_length(r.width, strips, 4);
-  constexpr std::int32_t kMostRead = 96;  // rows of first windows: measured, of 65 they are faster than blocks, of 129 slower
-  const bool has_blocks = y.whole() > kMostRead;
-  const std::int32_t fewest = has_blocks ? shape->step_rows : std::min(y.whole(), r.height);
-  const std::int32_t rows = std::min(rows_of_chunk(p, strips, r.height, shape->at_once, shape->step_rows, fewest), cuda::kBoxSegmentsRows);
-  if (Status s = check_shared(p, shape->shared_bytes(rows, y.whole())); !s) return s.error();
-  cuda::BoxSegmentsArguments arguments{
-      .box = box_arguments(p, box, form, {0, 0}), .form = shape - std::begin(cuda::kBoxSegments), .first_block = {}};
-  Pass pass = make_pass(kSegments, {r.width, r.height}, {made, rows}, {shape->threads, 1}, std::nullopt);
-  pass.origin = {r.x, r.y};
+  const Rect r = region(p);
+  // Sums of floats round by where strips and chunks begin, so these have their places in the whole image.
+  const BoxAnySums sums = form.is_integer ? BoxAnySums::u32 : BoxAnySums::f32;
+  const PerAxis<std::int32_t> whole = form.is_integer ? PerAxis{r.width, r.height} : PerAxis{p.src.width, p.src.height};
+  const auto tile = tile_of_whole(p, sums);
+  const std::int32_t strips = (whole.x + most - 1) / most;
+  const std::int32_t made = tile ? tile->x : even_length(whole.x, strips, 4);
+  // Rows of first windows: measured, of 65 they are faster than blocks of bytes, of 129 slower; of floats, of 129 and 257.
+  const std::int32_t most_read = form.is_integer ? 96 : 160;
+  const bool has_blocks = y.whole() > most_read;
+  const double widest_run = shape.is_of_warp() ? shape.segment() : 32.0 * shape.segment();
+  const double partial = 1.0 + widest_run / x.whole();  // sums along a row, of those of windows
+  const Growth growth = growth_of_segments(box, shape, has_blocks, partial);
+  const std::int32_t fewest = has_blocks ? shape.step_rows : std::min(y.whole(), whole.y);
+  std::int32_t rows = rows_of_chunk(p, strips, whole.y, shape.at_once * shape.rounds, shape.step_rows, fewest);
+  rows = std::min(rows, cuda::kBoxSegmentsRows);
+  if (!form.is_integer) {
+    const double units = (p.allowed_error - colour_error(p.spec, Accumulator::f32)) / unit_roundoff(Accumulator::f32) - growth.first;
+    rows = static_cast<std::int32_t>(std::clamp(units / growth.row, 1.0, static_cast<double>(rows)));
+  }
+  rows = tile ? tile->y : std::max(rows / shape.step_rows, 1) * shape.step_rows;
+  if (Status s = check_shared(p, shape.shared_bytes(rows, y.whole())); !s) return s.error();
+
+  const PerAxis<std::int32_t> skip = form.is_integer ? PerAxis{0, 0} : PerAxis{r.x % made, r.y % rows};
+  const PerAxis<std::int32_t> size{r.width + skip.x, r.height + skip.y};
+  cuda::BoxSegmentsArguments arguments{.box = box_arguments(p, box, form, skip), .form = *which, .first_block = {}};
+  const double pixels = x.length() * y.length();
+  if (!form.is_integer) {
+    const double blocks_of_window = has_blocks ? static_cast<double>(rows) / y.whole() : 1.0;
+    arguments.box.lift = box_lift(p, box, std::max(partial, blocks_of_window)) * std::exp2(-std::ceil(std::log2(pixels)));
+    arguments.box.scale = 1.0 / (pixels * arguments.box.lift);
+  }
+  Pass pass = make_pass(kSegments, size, {made, rows}, {shape.threads, 1}, std::nullopt);
+  pass.origin = {r.x - skip.x, r.y - skip.y};
   pass.extent = *box_extents(p);
 
   Proposal out;
   if (has_blocks) {
     const auto floor_of = [](std::int32_t v, std::int32_t step) { return static_cast<std::int32_t>(floor_div(v, step)) * step; };
-    constexpr std::int32_t kColumns = cuda::kBoxBlockColumns;
-    const std::int32_t first = r.x - x.before;
-    const std::int32_t begin = floor_of(first, kColumns);
-    arguments.first_block = floor_of(first, shape->columns) - begin;
+    const std::int32_t columns = cuda::box_block_columns(format.pixel_bytes());
+    const std::int32_t first = pass.origin.x - x.before;
+    const std::int32_t begin = floor_of(first, columns);
+    arguments.first_block = floor_of(first, shape.alignment()) - begin;
+    const std::int32_t strips_made = (size.x + made - 1) / made;
     const std::int32_t width =
-        (floor_of(first, shape->columns) - begin + (strips - 1) * made + shape->reach() + kColumns - 1) / kColumns * kColumns;
-    const std::int32_t chunks = (r.height + rows - 1) / rows;
+        (static_cast<std::int32_t>(*arguments.first_block) + (strips_made - 1) * made + shape.reach() + columns - 1) / columns * columns;
+    const std::int32_t chunks = (size.y + rows - 1) / rows;
     const std::int32_t blocks = chunks + (y.whole() + rows - 1) / rows;
-    Pass sums = make_pass("box_blocks", cuda::BoxBlocksArguments{y.whole() % rows}, {width, blocks * rows}, {cuda::kBoxBlockReach, rows},
-                          {cuda::kBoxBlockThreads, 1}, Storage::buffer);
-    sums.origin = {begin, r.y - y.before - 1};
-    sums.destination = intermediate(0);
+    Pass block_sums = make_pass(
+        "box_blocks",
+        cuda::BoxBlocksArguments{.part = y.whole() % rows, .many = form.is_integer && shape.sums_bytes == 16, .lift = arguments.box.lift},
+        {width, blocks * rows}, {cuda::box_block_reach(format.pixel_bytes()), rows}, {cuda::kBoxBlockThreads, 1}, Storage::buffer);
+    block_sums.origin = {begin, pass.origin.y - y.before - 1};
+    block_sums.destination = intermediate(0);
     pass.auxiliary = intermediate(0);
-    out.intermediates = {{width, 2 * blocks, PixelFormat::rg32f}};
-    out.passes.push_back(std::move(sums));
+    out.intermediates = {{width, 2 * blocks, shape.sums_bytes == 8 ? PixelFormat::rg32f : PixelFormat::rgba32f}};
+    out.passes.push_back(std::move(block_sums));
   }
   write_arguments(arguments, pass);
-  out.options = {kBoxSums.as(BoxAnySums::u32), kBoxThreads.as(shape->threads)};
-  const double reads = static_cast<double>(shape->reach()) / made;
+  const double units = std::max(growth.first + rows * growth.row, growth_of_mended(box, shape));
+  out.error = error_of(p, form, units);
+  out.options = {kBoxSums.as(sums), kBoxThreads.as(shape.threads)};
+  const double reads = static_cast<double>(shape.reach()) / made;
   const double first_sums = has_blocks ? 0.0 : static_cast<double>(y.whole()) / rows;
   const double bytes = static_cast<double>(source_bytes(p)) * (1.0 + first_sums) + static_cast<double>(p.dst.payload_bytes());
-  const double pixels = static_cast<double>(r.width) * r.height;
+  const double made_pixels = static_cast<double>(size.x) * size.y;
   out.seconds = seconds(p.device, p.src.format,
-                        {.pixels = pixels,
+                        {.pixels = made_pixels,
                          .loads = reads * (2.0 + first_sums),
                          .shared_loads = reads + 3.0,
                          .operations = reads * (2.0 + first_sums) + 4.0,
-                         .barriers = 2.0 / shape->step_rows * reads,
+                         .barriers = 2.0 / shape.step_rows * reads,
                          .bytes = bytes});
   if (has_blocks) {
-    out.seconds +=
-        seconds(p.device, p.src.format, {.pixels = pixels, .loads = 1.0, .operations = 1.0, .bytes = static_cast<double>(source_bytes(p))});
+    out.seconds += seconds(p.device, p.src.format,
+                           {.pixels = made_pixels, .loads = 1.0, .operations = 1.0, .bytes = static_cast<double>(source_bytes(p))});
   }
+  out.seconds *= share_of_segments(format.pixel_bytes());
   out.moved_bytes = static_cast<std::int64_t>(bytes) + (has_blocks ? source_bytes(p) : 0);
-  out.window_blocks = {1, 1};
+  set_box_blocks(box, sums, {made, rows}, out);
   out.reach = PerAxis<Reach>{{x.reach_before(), x.reach_after()}, {y.reach_before(), y.reach_after()}};
   out.passes.push_back(std::move(pass));
   return out;
@@ -332,7 +411,7 @@ Result<Proposal> in_strips(const Problem& p) {
   }
   const Result<Form> form = form_of(p, *box);
   if (!form) return form.error();
-  if (Result<Proposal> segments = in_segments(p, *box, *form)) return segments;
+  if (Result<Proposal> segments = in_segments(p, *box, *form); segments && segments->error <= p.allowed_error) return segments;
   Result<Proposal> one = in_one_pass(p, *box, *form);
   // Measured: where strips make fewer of the pixels that they read, two passes are faster.
   constexpr double kLeastMade = 0.3;

@@ -22,30 +22,6 @@ BoxMeans box_means(const Problem& p, double window) {
   return brief.error <= p.allowed_error ? brief : usual;
 }
 
-namespace {
-
-/// Of windows that are followed by pixels up to the end of a block. Before a window one more pixel is read, which has left it, and beyond
-/// either end one that may be weighed by nothing.
-Halo halo_of(const BoxAxis& axis, std::int64_t block) {
-  return {{.pixels = axis.reach_before() + 1, .block = block}, {.pixels = axis.reach_after() + block, .block = block}};
-}
-
-}  // namespace
-
-std::optional<PerAxis<std::int32_t>> tile_of_whole(const Problem& p, BoxAnySums sums) {
-  if (p.whole == nullptr || is_integer(sums)) return std::nullopt;
-  const auto is_last = [](const Pass& pass) { return pass.destination.kind == Binding::Kind::destination; };
-  return std::ranges::find_if(p.whole->passes, is_last)->tile;
-}
-
-void set_box_blocks(const PerAxis<BoxAxis>& box, BoxAnySums sums, PerAxis<std::int32_t> blocks, Proposal& out) {
-  if (is_integer(sums)) {
-    out.window_blocks = {1, 1};
-  } else {
-    out.halo = {halo_of(box.x, blocks.x), halo_of(box.y, blocks.y)};
-  }
-}
-
 Result<Proposal> propose_box_any_gpu(const Problem& p) {
   constexpr std::array kPropose = {// in the order of BoxForm
                                    propose_box_columns, propose_box_four_corner, propose_box_row_segments};

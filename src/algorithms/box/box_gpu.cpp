@@ -1,5 +1,6 @@
 #include "algorithms/box/box_gpu.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "algorithms/box/box_any.h"
@@ -11,6 +12,22 @@ BoxAxis box_axis(const BoxExtent& extent) {
   const double before = std::floor(extent.before);
   const double after = std::floor(extent.after);
   return {static_cast<std::int32_t>(before), static_cast<std::int32_t>(after), extent.before - before, extent.after - after};
+}
+
+/// Of windows that are followed by pixels up to the end of a block. Before a window one more pixel is read, which has left it, and beyond
+/// either end one that may be weighed by nothing.
+Halo halo_of(const BoxAxis& axis, std::int64_t block) {
+  return {{.pixels = axis.reach_before() + 1, .block = block}, {.pixels = axis.reach_after() + block, .block = block}};
+}
+
+/// Means up to here are summed as they come. Halves are never larger than the limit of floats. Those from kOutlier of outliers.glsl on
+/// count as infinite as they enter a sum; in large windows a smaller one leaves an error of 32 times the roundoff at most.
+double largest_mean(const Problem& p, const PerAxis<BoxAxis>& box) {
+  constexpr double kOfFloats = 0x1p17;  // more than codes of 16 bits, heights in metres and light in candelas come to
+  constexpr double kOfHalves = 0x1p6;
+  constexpr double kSmallWindow = 1024.0;
+  if (info(p.src.format).bits == 32) return kOfFloats;
+  return box.x.length() * box.y.length() < kSmallWindow ? kOfHalves : kOfFloats;
 }
 
 }  // namespace
@@ -67,6 +84,30 @@ TwoPasses two_passes(const Problem& p, const BoxAxis& vertical, PixelFormat inte
   out.first_origin = {r.x, out.rows.first};
   out.second_origin = {0, r.y - out.rows.first};
   return out;
+}
+
+std::optional<PerAxis<std::int32_t>> tile_of_whole(const Problem& p, BoxAnySums sums) {
+  if (p.whole == nullptr || is_integer(sums)) return std::nullopt;
+  const auto is_last = [](const Pass& pass) { return pass.destination.kind == Binding::Kind::destination; };
+  return std::ranges::find_if(p.whole->passes, is_last)->tile;
+}
+
+void set_box_blocks(const PerAxis<BoxAxis>& box, BoxAnySums sums, PerAxis<std::int32_t> blocks, Proposal& out) {
+  if (is_integer(sums)) {
+    out.window_blocks = {1, 1};
+  } else {
+    out.halo = {halo_of(box.x, blocks.x), halo_of(box.y, blocks.y)};
+  }
+}
+
+bool box_can_spoil(const Problem& p) {
+  return !info(p.src.format).is_unorm();
+}
+
+double box_lift(const Problem& p, const PerAxis<BoxAxis>& box, double widest) {
+  if (!box_can_spoil(p)) return 1.0;
+  constexpr double kLargestExponent = 128.0;
+  return std::exp2(std::floor(kLargestExponent - std::log2(largest_mean(p, box) * std::max(widest, 1.0))));
 }
 
 }  // namespace mollify

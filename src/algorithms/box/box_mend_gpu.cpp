@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/box/box_any.h"
 #include "box_mend_arguments.h"
 #include "model/gpu_model.h"
 
@@ -14,16 +15,6 @@ namespace {
 
 constexpr std::string_view kKernel = glsl::BoxMend::kKernel;
 
-/// Means up to here are summed as they come. Halves are never larger than the limit of floats. Those from kOutlier of outliers.glsl on
-/// count as infinite as they enter a sum; in large windows a smaller one leaves an error of 32 times the roundoff at most.
-double largest_mean(const Problem& p, const PerAxis<BoxAxis>& box) {
-  constexpr double kOfFloats = 0x1p17;  // more than codes of 16 bits, heights in metres and light in candelas come to
-  constexpr double kOfHalves = 0x1p6;
-  constexpr double kSmallWindow = 1024.0;
-  if (info(p.src.format).bits == 32) return kOfFloats;
-  return box.x.length() * box.y.length() < kSmallWindow ? kOfHalves : kOfFloats;
-}
-
 /// Plans cut it where the border repeats all.
 Reach reach_of(const BoxAxis& axis, const Reach& beyond) {
   return {axis.reach_before() + beyond.before, axis.reach_after() + beyond.after};
@@ -34,16 +25,6 @@ PerAxis<Reach> reach_of(const PerAxis<BoxAxis>& box, const PerAxis<Reach>& beyon
 }
 
 }  // namespace
-
-bool box_can_spoil(const Problem& p) {
-  return !info(p.src.format).is_unorm();
-}
-
-double box_lift(const Problem& p, const PerAxis<BoxAxis>& box, double widest) {
-  if (!box_can_spoil(p)) return 1.0;
-  constexpr double kLargestExponent = 128.0;
-  return std::exp2(std::floor(kLargestExponent - std::log2(largest_mean(p, box) * std::max(widest, 1.0))));
-}
 
 double box_scale_along_rows(const Problem& p, double columns) {
   constexpr double kInPassing = 2.0;  // one that has entered before another has left, and roundings

@@ -10,13 +10,6 @@
 
 namespace mollify {
 
-/// Whether sums of the source's pixels can hold what is not finite.
-[[nodiscard]] bool box_can_spoil(const Problem& p);
-
-/// The power of two that pixels are summed times: means of the largest numbers that are no outliers do not overflow, where sums on the way
-/// are at most `widest` times as large as those of a window. 1 of integers.
-[[nodiscard]] double box_lift(const Problem& p, const PerAxis<BoxAxis>& box, double widest);
-
 /// The power of two that sums of columns are multiplied by before sums along a row take in up to `columns` of them. A sum along a row
 /// then overflows only where that of a column has done so, which lasts to the end of the band: what overflows in one row alone would not
 /// be seen. 1 of integers.

@@ -64,6 +64,11 @@ Draft box_draft(const Plan& plan, const Pass& pass, const BoxArguments& given, s
            {}}};
 }
 
+/// Kernels of bytes, and of halves and floats.
+std::string module_of_segments(const Plan& plan) {
+  return info(plan.src.format).is_unorm() ? "box_segments" : "box_segments_floats";
+}
+
 }  // namespace
 
 Draft box_any(const Plan& plan, const Pass& pass, const BoxArguments& given, Tables&) {
@@ -80,32 +85,38 @@ Draft box_along(const Plan& plan, const Pass& pass, const BoxArguments& given, T
   return box_draft(plan, pass, given, "box_wide", "box_along", shape.shared_bytes());
 }
 
-/// Sums of blocks of rows: see box_segments.cu.
+/// Sums of blocks of rows: see box_segments.cuh.
 Draft box_blocks(const Plan& plan, const Pass& pass, const BoxBlocksArguments& given, Tables&) {
   BoxAny a{shared_of(plan, pass)};
   a.first_x = pass.origin.x;
   a.first_y = pass.origin.y;
   a.rows = pass.tile.y;
   a.window_y = given.part;
+  a.lift = static_cast<float>(given.lift);
   a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
   a.blocks_down = ceil_div(pass.size.y, a.rows);
-  return {"box_segments",
-          name_of("box_blocks", plan, "_u8"),
+  return {module_of_segments(plan),
+          name_of("box_blocks", plan, std::string(ending_of(plan)) + (given.many ? "_many" : "")),
           {nullptr, a, kBoxBlockThreads, static_cast<std::uint32_t>(box_blocks_shared_bytes(a.rows)), pass.source, pass.destination, {}}};
 }
 
-/// Where means are made of floats, the factor is a little more than 1 / pixels if one may be a half, which then is rounded up.
+/// Where means of bytes are made of floats, the factor is a little more than 1 / pixels if one may be a half, which then is rounded up.
 Result<Draft> box_segments(const Plan& plan, const Pass& pass, const BoxSegmentsArguments& given, Tables&) {
   if (pass.auxiliary.has_value() != given.first_block.has_value()) {
     return Error{ErrorCode::internal, "box_segments is told first_block where it has block sums, and only there", {}};
   }
   BoxSlide a;
   static_cast<BoxAny&>(a) = box_of(plan, pass, given.box);
-  const std::int64_t pixels = std::int64_t{a.window_x} * a.window_y;
-  const bool by_floats = are_float_means(pixels);
-  if (by_floats) {
-    a.scale = static_cast<float>(1.0 / static_cast<double>(pixels));
-    while (pixels % 2 == 0 && static_cast<double>(a.scale) * static_cast<double>(pixels) <= 1.0) a.scale = std::nextafter(a.scale, 1.0F);
+  const BoxSegments& shape = box_segments_of(info(plan.src.format).pixel_bytes())[static_cast<std::size_t>(given.form)];
+  std::string ending = std::string(ending_of(plan)) + "_" + std::to_string(given.form);
+  if (given.box.integer) {
+    const std::int64_t pixels = std::int64_t{a.window_x} * a.window_y;
+    const bool by_floats = has_float_means(given.form) && may_be_float_means(pixels);
+    if (by_floats) {
+      a.scale = static_cast<float>(1.0 / static_cast<double>(pixels));
+      while (pixels % 2 == 0 && static_cast<double>(a.scale) * static_cast<double>(pixels) <= 1.0) a.scale = std::nextafter(a.scale, 1.0F);
+    }
+    ending += by_floats ? "_floats" : "_integers";
   }
   if (pass.auxiliary) {
     a.whole = a.window_y / a.rows;
@@ -114,10 +125,8 @@ Result<Draft> box_segments(const Plan& plan, const Pass& pass, const BoxSegments
     a.blocks.width = desc_of(plan, *pass.auxiliary).width;
     a.blocks.height = desc_of(plan, *pass.auxiliary).height;
   }
-  const std::int32_t form = given.form;
-  const BoxSegments& shape = kBoxSegments[form];
-  return Draft{"box_segments",
-               name_of("box_segments", plan, "_u8_" + std::to_string(form) + (by_floats ? "_floats" : "_integers")),
+  return Draft{module_of_segments(plan),
+               name_of("box_segments", plan, ending),
                {nullptr, a, static_cast<std::uint32_t>(shape.threads), static_cast<std::uint32_t>(shape.shared_bytes(a.rows, a.window_y)),
                 pass.source, pass.destination, pass.auxiliary}};
 }

@@ -328,14 +328,12 @@ __device__ inline void store_kept(const BoxAny& a, const typename Pixels::Stored
   using Bytes##channels = Integers<channels, Component::u8>;  \
   using Words##channels = Integers<channels, Component::u16>; \
   kernel(channels##_u8, Bytes##channels) kernel(channels##_u16, Words##channels) kernel(channels##_any, AnyFloats<channels>)
-#define MOLLIFY_OF_BOXES_OF_FLOATS(kernel, channels)          \
-  using Halves##channels = Floats<channels, Component::f16>;  \
-  using Singles##channels = Floats<channels, Component::f32>; \
-  kernel(channels##_f16, Halves##channels) kernel(channels##_f32, Singles##channels)
-#define MOLLIFY_OF_BOXES(kernel)        \
-  MOLLIFY_OF_BOXES_OF(kernel, 1)        \
-  MOLLIFY_OF_BOXES_OF(kernel, 2)        \
-  MOLLIFY_OF_BOXES_OF(kernel, 3)        \
-  MOLLIFY_OF_BOXES_OF(kernel, 4)        \
-  MOLLIFY_OF_BOXES_OF_FLOATS(kernel, 1) \
-  MOLLIFY_OF_BOXES_OF_FLOATS(kernel, 4)
+// Floats of four channels slide along segments: see box_segments.cuh.
+#define MOLLIFY_OF_BOXES(kernel)              \
+  MOLLIFY_OF_BOXES_OF(kernel, 1)              \
+  MOLLIFY_OF_BOXES_OF(kernel, 2)              \
+  MOLLIFY_OF_BOXES_OF(kernel, 3)              \
+  MOLLIFY_OF_BOXES_OF(kernel, 4)              \
+  using Halves1 = Floats<1, Component::f16>;  \
+  using Singles1 = Floats<1, Component::f32>; \
+  kernel(1_f16, Halves1) kernel(1_f32, Singles1)

@@ -156,7 +156,7 @@ struct BoxArguments {
 /// box_segments.
 struct BoxSegmentsArguments {
   BoxArguments box;
-  Whole form;                        ///< of kBoxSegments
+  Whole form;                        ///< of box_segments_of()
   std::optional<Whole> first_block;  ///< where block sums are read: columns of these before the first that the first strip reads
   static void each(auto& self, auto visit) {
     visit("", self.box);
@@ -167,8 +167,14 @@ struct BoxSegmentsArguments {
 
 /// box_blocks.
 struct BoxBlocksArguments {
-  Whole part;  ///< rows of a window beside whole blocks
-  static void each(auto& self, auto visit) { visit("part", self.part); }
+  Whole part;   ///< rows of a window beside whole blocks
+  bool many;    ///< sums of bytes are of 32 bits
+  double lift;  ///< as that of a BoxArguments
+  static void each(auto& self, auto visit) {
+    visit("part", self.part);
+    visit("many", self.many);
+    visit("lift", self.lift);
+  }
 };
 
 /// box_rows and box_columns: windows along one axis, as a BoxPass has them.
