@@ -22,7 +22,10 @@ struct Way {
 /// Each shape of a block of threads, with first windows from pixels and, where windows are high, from sums of blocks.
 std::vector<Way> ways() {
   using enum PixelFormat;
-  return {{rgba16f, Box::of_radius(5, 4)},
+  return {{rgba16f, Box::of_radius(1, 1)},
+          {rgba32f, Box::of_radius(3, 2)},
+          {rgba32f, Box::of_radius(1, 30)},
+          {rgba16f, Box::of_radius(5, 4)},
           {rgba16f, Box::of_radius(40, 10), {530, 110}},
           {rgba16f, Box::of_radius(90, 9), {730, 110}},
           {rgba32f, Box::of_radius(4, 6)},

@@ -52,15 +52,16 @@ TEST(CudaBoxes, WiderThanAStripTakeTwoPasses) {
 // of pixels, whose means may be halves, borders, regions and rows at any distance.
 TEST(CudaBoxes, OfFourBytesSlideAlongSegments) {
   const Device device = Device::open("cuda").value();
-  for (const char* text : {"301x77/rgba8/box:radius=4/clamp", "301x77/rgba8/box:before=4,after=5x9/mirror",
-                           "301x177/rgba8/box:radius=16/reflect/roi=200x160+33+5", "301x177/rgba8/box:radius=25x85/mirror",
-                           "301x177/rgba8/box:before=24,after=23x50/wrap/layout=padded",
-                           "301x177/rgba8/box:radius=33/constant:value=0.25_0.8_0.1_0.6/roi=200x160+33+5",
-                           "1101x71/rgba8/box:radius=64x60/wrap+constant:value=0.25_0.8_0.1_0.6/layout=padded",
-                           "1101x171/rgba8/box:radius=100/constant+wrap:value=0.25_0.8_0.1_0.6/roi=1000x71+70+93",
-                           "1301x270/rgba8/box:radius=128/clamp", "1301x70/rgba8/box:radius=300x10/reflect",
-                           "1101x90/rgba8/box:radius=20x129/mirror/layout=padded", "1101x70/rgba8/box:before=200,after=201x300/clamp",
-                           "1101x71/rgba8/box:radius=100x200/constant+wrap:value=0.25_0.8_0.1_0.6/roi=1000x31+70+33"}) {
+  for (const char* text :
+       {"301x77/rgba8/box:radius=1/clamp", "301x77/rgba8/box:before=1,after=2x0/mirror", "301x77/rgba8/box:radius=4/clamp",
+        "301x77/rgba8/box:before=4,after=5x9/mirror", "301x177/rgba8/box:radius=16/reflect/roi=200x160+33+5",
+        "301x177/rgba8/box:radius=25x85/mirror", "301x177/rgba8/box:before=24,after=23x50/wrap/layout=padded",
+        "301x177/rgba8/box:radius=33/constant:value=0.25_0.8_0.1_0.6/roi=200x160+33+5",
+        "1101x71/rgba8/box:radius=64x60/wrap+constant:value=0.25_0.8_0.1_0.6/layout=padded",
+        "1101x171/rgba8/box:radius=100/constant+wrap:value=0.25_0.8_0.1_0.6/roi=1000x71+70+93", "1301x270/rgba8/box:radius=128/clamp",
+        "1301x70/rgba8/box:radius=300x10/reflect", "1101x90/rgba8/box:radius=20x129/mirror/layout=padded",
+        "1101x70/rgba8/box:before=200,after=201x300/clamp",
+        "1101x71/rgba8/box:radius=100x200/constant+wrap:value=0.25_0.8_0.1_0.6/roi=1000x31+70+33"}) {
     const Result<Case> c = cases::parse_case("box.any/" + std::string(text));
     ASSERT_TRUE(c) << text << ": " << c.error().message;
     const CaseResult result = cases::run_case(device, *c);
@@ -75,9 +76,11 @@ TEST(CudaBoxes, OfFourBytesSlideAlongSegments) {
 TEST(CudaBoxes, OfHalvesAndFloatsSlideAlongSegments) {
   const Device device = Device::open("cuda").value();
   for (const char* text :
-       {"301x77/rgba16f/box:radius=4/clamp", "301x77/rgba32f/box:before=4,after=5x9/mirror", "301x177/rgba16f/box:radius=16/reflect/outliers",
-        "301x177/rgba32f/box:radius=16/reflect/roi=200x160+33+5/outliers", "301x177/rgba32f/box:radius=25x85/mirror/layout=padded",
-        "301x177/rgba16f/box:radius=25x85/wrap/outliers", "301x177/rgba16f/box:before=24,after=23x50/wrap/layout=padded",
+       {"301x77/rgba16f/box:radius=1x2/clamp/outliers", "301x77/rgba32f/box:radius=3x1/wrap+constant/roi=200x60+33+5/outliers",
+        "301x77/rgba32f/box:radius=1x0/mirror", "301x77/rgba16f/box:radius=4/clamp", "301x77/rgba32f/box:before=4,after=5x9/mirror",
+        "301x177/rgba16f/box:radius=16/reflect/outliers", "301x177/rgba32f/box:radius=16/reflect/roi=200x160+33+5/outliers",
+        "301x177/rgba32f/box:radius=25x85/mirror/layout=padded", "301x177/rgba16f/box:radius=25x85/wrap/outliers",
+        "301x177/rgba16f/box:before=24,after=23x50/wrap/layout=padded",
         "701x77/rgba16f/box:radius=50x33/constant:value=0.25_0.8_0.1_0.6/roi=611x60+33+15",
         "801x77/rgba32f/box:radius=70x33/constant:value=0.25_0.8_0.1_0.6/roi=611x60+133+15/outliers",
         "1101x71/rgba32f/box:radius=120x60/wrap+constant:value=0.25_0.8_0.1_0.6/layout=padded",
@@ -100,7 +103,7 @@ TEST(CudaBoxes, HalvesAreRoundedAsOnProcessors) {
   const ImageDesc image{197, 90, PixelFormat::rgba8};
   std::vector<std::byte> source(static_cast<std::size_t>(image.payload_bytes()));
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 2654435761U >> 13 & 3U);
-  for (const auto& [before, after] : {std::pair{4, 5}, {5, 6}, {7, 8}, {10, 12}, {11, 14}, {20, 25}, {23, 24}, {30, 31}}) {
+  for (const auto& [before, after] : {std::pair{1, 2}, {4, 5}, {5, 6}, {7, 8}, {10, 12}, {11, 14}, {20, 25}, {23, 24}, {30, 31}}) {
     BlurSpec spec;
     spec.kernel = Box{{{1.0 * before, 1.0 * after}, {1.0 * before, 1.0 * after}}};
     spec.border.mode = {BorderMode::mirror, BorderMode::clamp};
@@ -173,9 +176,9 @@ TEST(CudaBoxes, OfFourBytesMayBeginAtAnyByte) {
 TEST(CudaBoxes, WindowsHaveTheBitsOfTheWhole) {
   const Device device = Device::open("cuda").value();
   cases::Random random(1);
-  for (const char* text : {"301x161/rgba8/box:radius=20/mirror", "301x261/rgba8/box:radius=9x60/wrap+constant",
-                           "301x161/rgb8/box:radius=20/clamp", "301x161/rgba32f/box:radius=20/reflect",
-                           "531x161/rgba16f/box:radius=45x20/mirror"}) {
+  for (const char* text :
+       {"301x161/rgba8/box:radius=20/mirror", "301x261/rgba8/box:radius=9x60/wrap+constant", "301x161/rgb8/box:radius=20/clamp",
+        "301x161/rgba32f/box:radius=20/reflect", "531x161/rgba16f/box:radius=45x20/mirror"}) {
     const Case c = cases::parse_case("box.any/" + std::string(text)).value();
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(test::expect_same_bits(c, c.algorithm, device, random)) << text;
   }

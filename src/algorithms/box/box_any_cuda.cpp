@@ -66,11 +66,6 @@ Result<Form> form_of(const Problem& p, const PerAxis<BoxAxis>& box) {
                  box.x.is_whole() && box.y.is_whole() && !format.is_unorm();
   out.is_any = !out.is_integer && !(out.is_plain && format.channels == 1);
   out.four_bytes = out.is_any ? 16 : 4 * format.component_bytes();
-  if (!out.is_integer && cuda::box_runs(box.y.whole()) > cuda::kBoxMostRuns) {
-    return refusal("windows of floats are at most " + std::to_string(cuda::kBoxRun * (cuda::kBoxMostRuns + 1) + cuda::kBoxLeastWindow - 1) +
-                   " pixels high");
-  }
-
   if (Status s = check_rows(p); !s) return s.error();
   return out;
 }
@@ -406,12 +401,16 @@ Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, cons
 Result<Proposal> in_strips(const Problem& p) {
   const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
   if (!box) return box.error();
-  if (std::min(box->x.whole(), box->y.whole()) < cuda::kBoxLeastWindow) {
-    return refusal("windows have at least " + std::to_string(cuda::kBoxLeastWindow) + " pixels along either axis");
-  }
   const Result<Form> form = form_of(p, *box);
   if (!form) return form.error();
   if (Result<Proposal> segments = in_segments(p, *box, *form); segments && segments->error <= p.allowed_error) return segments;
+  if (std::min(box->x.whole(), box->y.whole()) < cuda::kBoxLeastWindow) {
+    return refusal("strips are of windows of at least " + std::to_string(cuda::kBoxLeastWindow) + " pixels along either axis");
+  }
+  if (!form->is_integer && cuda::box_runs(box->y.whole()) > cuda::kBoxMostRuns) {
+    return refusal("windows of floats are at most " + std::to_string(cuda::kBoxRun * (cuda::kBoxMostRuns + 1) + cuda::kBoxLeastWindow - 1) +
+                   " pixels high");
+  }
   Result<Proposal> one = in_one_pass(p, *box, *form);
   // Measured: where strips make fewer of the pixels that they read, two passes are faster.
   constexpr double kLeastMade = 0.3;

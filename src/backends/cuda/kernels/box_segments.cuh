@@ -375,7 +375,8 @@ __device__ __noinline__ void mend_strip(const BoxSlide& a, BlockPlace block, con
     Four sums[kStepRows][kColumns] = {};
 #pragma unroll 1
     for (const bool is_below : {false, true}) {  // rows above and below those that all windows of the group have
-      const std::int32_t from = is_below ? begin + a.window_y + 1 : y + 1, to = is_below ? y + kStepRows + a.window_y : begin + group;
+      const std::int32_t from = is_below ? begin + max(a.window_y + 1, group) : y + 1,
+                         to = is_below ? y + kStepRows + a.window_y : begin + group;
 #pragma unroll 1
       for (std::int32_t i = from; i < to; i += kAtOnce) {
         typename decltype(columns)::Row rows[kAtOnce];
@@ -413,21 +414,30 @@ __device__ __noinline__ void mend_strip(const BoxSlide& a, BlockPlace block, con
     strip.totals[threadIdx.x] = all;
     __syncthreads();
     if (strip.is_needed) {
+      // Windows are the rest of the segment that they begin in, what all of the thread's have in common, and what enters. Those that are
+      // shorter than a segment are added up one by one.
+      const bool is_short = whole == 0;
       Four middle = {};
       for (int i = 1; i < whole; ++i) add(middle, strip.totals[threadIdx.x + i]);
       const Four* const last = own + whole * Own::kPitch;
-      for (int i = 0; i < rest; ++i) add(middle, last[i]);
+      for (int i = 0; i < rest && !is_short; ++i) add(middle, last[i]);
       Four entering = {};
       Pixel some[Own::kPixelsOfPart];
+      const auto beyond = [](int column) { return column + (column >= kSegment ? Own::kPitch - kSegment : 0); };
 #pragma unroll
       for (int i = 0; i < kSegment; ++i) {
         Four sum = {};
+        if (is_short) {
+#pragma unroll 1
+          for (int n = i; n < i + rest; ++n) add(sum, own[beyond(n)]);
+        } else {
 #pragma unroll
-        for (int n = i; n < kSegment; ++n) add(sum, own[n]);
-        add(sum, middle);
-        add(sum, entering);
+          for (int n = i; n < kSegment; ++n) add(sum, own[n]);
+          add(sum, middle);
+          add(sum, entering);
+          add(entering, last[beyond(rest + i)]);
+        }
         strip.keep(i, Kind::stored(sum), some);
-        add(entering, last[rest + i + (rest + i >= kSegment ? Own::kPitch - kSegment : 0)]);
       }
     }
     __syncthreads();
