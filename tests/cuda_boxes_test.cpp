@@ -178,7 +178,7 @@ TEST(CudaBoxes, WindowsHaveTheBitsOfTheWhole) {
   cases::Random random(1);
   for (const char* text :
        {"301x161/rgba8/box:radius=20/mirror", "301x261/rgba8/box:radius=9x60/wrap+constant", "301x161/rgb8/box:radius=20/clamp",
-        "301x161/rgba32f/box:radius=20/reflect", "531x161/rgba16f/box:radius=45x20/mirror"}) {
+        "301x161/rgba32f/box:radius=20/reflect", "531x161/rgba16f/box:radius=45x20/mirror", "301x261/rgba32f/box:radius=20x40/clamp"}) {
     const Case c = cases::parse_case("box.any/" + std::string(text)).value();
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(test::expect_same_bits(c, c.algorithm, device, random)) << text;
   }

@@ -319,14 +319,17 @@ Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, cons
   const auto tile = tile_of_whole(p, sums);
   const std::int32_t strips = (whole.x + most - 1) / most;
   const std::int32_t made = tile ? tile->x : even_length(whole.x, strips, 4);
-  // Rows of first windows: measured, of 65 they are faster than blocks of bytes, of 129 slower; of floats, of 129 and 257.
+  // Rows of first windows: measured, of 65 they are faster than blocks of bytes, of 129 slower; of floats, of 129 and 257. Where chunks
+  // would fill the device if they were a quarter of a window, they are no longer than that: a 512x512 image of bytes of 129 rows took 70 us
+  // without blocks and 19 with them.
+  const double at_once = shape.at_once * shape.rounds;
   const std::int32_t most_read = form.is_integer ? 96 : 160;
-  const bool has_blocks = y.whole() > most_read;
+  const std::int32_t to_fill = rows_of_chunk(p, strips, whole.y, at_once, shape.step_rows, shape.step_rows);
+  const bool has_blocks = tile ? p.whole->passes.size() > 1 : y.whole() > most_read || (y.whole() > 64 && y.whole() >= 4 * to_fill);
   const double widest_run = shape.is_of_warp() ? shape.segment() : 32.0 * shape.segment();
   const double partial = 1.0 + widest_run / x.whole();  // sums along a row, of those of windows
   const Growth growth = growth_of_segments(box, shape, has_blocks, partial);
-  const std::int32_t fewest = has_blocks ? shape.step_rows : std::min(y.whole(), whole.y);
-  std::int32_t rows = rows_of_chunk(p, strips, whole.y, shape.at_once * shape.rounds, shape.step_rows, fewest);
+  std::int32_t rows = std::max(to_fill, has_blocks ? 0 : std::min(y.whole(), whole.y));
   rows = std::min(rows, cuda::kBoxSegmentsRows);
   if (!form.is_integer) {
     const double units = (p.allowed_error - colour_error(p.spec, Accumulator::f32)) / unit_roundoff(Accumulator::f32) - growth.first;
