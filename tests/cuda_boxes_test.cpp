@@ -81,18 +81,18 @@ TEST(CudaBoxes, OfFourBytesSlideAlongSegments) {
 
 // The same of halves and floats, whose regions begin anywhere in a strip and a chunk, with numbers that leave nothing of others in a sum.
 TEST(CudaBoxes, OfHalvesAndFloatsSlideAlongSegments) {
-  expect_segments({"301x77/rgba16f/box:radius=1x2/clamp/outliers", "301x77/rgba32f/box:radius=3x1/wrap+constant/roi=200x60+33+5/outliers",
-                   "301x77/rgba32f/box:radius=1x0/mirror", "301x77/rgba16f/box:radius=4/clamp",
-                   "301x77/rgba32f/box:before=4,after=5x9/mirror", "301x177/rgba16f/box:radius=16/reflect/outliers",
-                   "301x177/rgba32f/box:radius=16/reflect/roi=200x160+33+5/outliers",
-                   "301x177/rgba32f/box:radius=25x85/mirror/layout=padded", "301x177/rgba16f/box:radius=25x85/wrap/outliers",
-                   "301x177/rgba16f/box:before=24,after=23x50/wrap/layout=padded",
-                   "701x77/rgba16f/box:radius=50x33/constant:value=0.25_0.8_0.1_0.6/roi=611x60+33+15",
-                   "801x77/rgba32f/box:radius=70x33/constant:value=0.25_0.8_0.1_0.6/roi=611x60+133+15/outliers",
-                   "1101x71/rgba32f/box:radius=120x60/wrap+constant:value=0.25_0.8_0.1_0.6/layout=padded",
-                   "1101x71/rgba16f/box:radius=120x90/constant+wrap:value=0.25_0.8_0.1_0.6/outliers",
-                   "1101x171/rgba32f/box:radius=100/constant+wrap:value=0.25_0.8_0.1_0.6/roi=1000x71+70+93",
-                   "1301x270/rgba16f/box:radius=128/clamp", "1101x41/rgba32f/box:radius=250x10/reflect/outliers"});
+  expect_segments(
+      {"301x77/rgba16f/box:radius=1x2/clamp/outliers", "301x77/rgba32f/box:radius=3x1/wrap+constant/roi=200x60+33+5/outliers",
+       "301x77/rgba32f/box:radius=1x0/mirror", "301x77/rgba16f/box:radius=4/clamp", "301x77/rgba32f/box:before=4,after=5x9/mirror",
+       "301x177/rgba16f/box:radius=16/reflect/outliers", "301x177/rgba32f/box:radius=16/reflect/roi=200x160+33+5/outliers",
+       "301x177/rgba32f/box:radius=25x85/mirror/layout=padded", "301x177/rgba16f/box:radius=25x85/wrap/outliers",
+       "301x177/rgba16f/box:before=24,after=23x50/wrap/layout=padded",
+       "701x77/rgba16f/box:radius=50x33/constant:value=0.25_0.8_0.1_0.6/roi=611x60+33+15",
+       "801x77/rgba32f/box:radius=70x33/constant:value=0.25_0.8_0.1_0.6/roi=611x60+133+15/outliers",
+       "1101x71/rgba32f/box:radius=120x60/wrap+constant:value=0.25_0.8_0.1_0.6/layout=padded",
+       "1101x71/rgba16f/box:radius=120x90/constant+wrap:value=0.25_0.8_0.1_0.6/outliers",
+       "1101x171/rgba32f/box:radius=100/constant+wrap:value=0.25_0.8_0.1_0.6/roi=1000x71+70+93", "1301x270/rgba16f/box:radius=128/clamp",
+       "1101x41/rgba32f/box:radius=250x10/reflect/outliers", "1101x40/rgba32f/box:radius=250x0/clamp/outliers"});
 }
 
 // Means of an even number of pixels may be halves, which every device rounds up.
@@ -177,7 +177,8 @@ TEST(CudaBoxes, WindowsHaveTheBitsOfTheWhole) {
   cases::Random random(1);
   for (const char* text :
        {"301x161/rgba8/box:radius=20/mirror", "301x261/rgba8/box:radius=9x60/wrap+constant", "301x161/rgb8/box:radius=20/clamp",
-        "301x161/rgba32f/box:radius=20/reflect", "531x161/rgba16f/box:radius=45x20/mirror", "301x261/rgba32f/box:radius=20x40/clamp"}) {
+        "301x161/rgba32f/box:radius=20/reflect", "531x161/rgba16f/box:radius=45x20/mirror", "301x261/rgba32f/box:radius=20x40/clamp",
+        "301x161/rgba32f/box:radius=20/clamp+constant", "1400x50/rgba32f/box:radius=50x9/clamp"}) {
     const Case c = cases::parse_case("box.any/" + std::string(text)).value();
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(test::expect_same_bits(c, c.algorithm, device, random)) << text;
   }
@@ -227,30 +228,39 @@ TEST(CudaBoxes, RegionsHaveTheBitsOfTheWhole) {
   const ImageDesc image{611, 97, PixelFormat::rgba32f};
   std::vector<float> source(static_cast<std::size_t>(image.width) * image.height * 4);
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<float>(i * 2654435761U % 65521U) / 7001.0F;
-  const auto blurred = [&](double across, const char* algorithm, std::optional<Rect> region) {
+  struct Way {
+    double across, down;
+    const char* algorithm;
+    BorderMode border = BorderMode::mirror;
+  };
+  const auto blurred = [&](const Way& way, std::optional<Rect> region) {
     BlurSpec spec;
-    spec.kernel = Box::of_radius(across, 21);
-    spec.border.mode = {BorderMode::mirror, BorderMode::clamp};
+    spec.kernel = Box::of_radius(way.across, way.down);
+    spec.border.mode = {way.border, BorderMode::clamp};
     spec.roi = region;
     const ImageDesc result{region ? region->width : image.width, region ? region->height : image.height, image.format};
     const Executable blur =
-        device.prepare(*make_plan(spec, image, result, device.info(), {.algorithm = *parse_algorithm(algorithm)})).value();
+        device.prepare(*make_plan(spec, image, result, device.info(), {.algorithm = *parse_algorithm(way.algorithm)})).value();
     std::vector<float> out(static_cast<std::size_t>(result.width) * result.height * 4, -1.0F);
     Workspace workspace = blur.make_workspace().value();
     EXPECT_TRUE(blur.run(ConstImageView{image, reinterpret_cast<const std::byte*>(source.data()), image.row_payload_bytes()},
                          ImageView{result, reinterpret_cast<std::byte*>(out.data()), result.row_payload_bytes()}, workspace));
     return out;
   };
-  const std::vector<std::pair<double, const char*>> ways{
-      {30.0, "box.any"}, {260.0, "box.any"}, {20.5, "box.any:sums=f64"}, {400.0, "box.any:sums=f64"}};  // of strips, and in two passes
-  for (const auto& [across, algorithm] : ways) {
-    const std::vector<float> whole = blurred(across, algorithm, std::nullopt);
+  const std::vector<Way> ways{{30.0, 21.0, "box.any"},  // by segments,
+                              {8.0, 100.0, "box.any", BorderMode::constant},
+                              {260.0, 21.0, "box.any"},  // by strips, and in two passes
+                              {30.0, 21.0, "box.any:threads=128"},
+                              {20.5, 21.0, "box.any:sums=f64"},
+                              {400.0, 21.0, "box.any:sums=f64"}};
+  for (const Way& way : ways) {
+    const std::vector<float> whole = blurred(way, std::nullopt);
     const Rect region{205, 37, 390, 41};
-    const std::vector<float> part = blurred(across, algorithm, region);
+    const std::vector<float> part = blurred(way, region);
     for (std::int32_t y = 0; y < region.height; ++y) {
       const auto* const expected = whole.data() + ((std::int64_t{region.y} + y) * image.width + region.x) * 4;
       EXPECT_TRUE(std::equal(expected, expected + region.width * 4, part.data() + std::int64_t{y} * region.width * 4))
-          << across << " row " << y;
+          << way.algorithm << " " << way.across << " row " << y;
     }
   }
 }

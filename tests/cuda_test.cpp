@@ -16,6 +16,7 @@
 #include "backends/cuda/modules.h"
 #include "backends/cuda/pipeline.h"
 #include "mollify/mollify.h"
+#include "planner/window_plan.h"
 #include "support.h"
 
 namespace mollify {
@@ -125,6 +126,16 @@ TEST(CudaPlan, BoxesOfFourChannelsSlideAlongSegments) {
     EXPECT_EQ(kernels(format, 400.0, 9.0), "box_down box_along ");
   }
   EXPECT_EQ(kernels(PixelFormat::rgb8, 16.0, 16.0), "box_any ");
+}
+
+// A window of an image is planned by itself, though chunks of the whole would be shorter if it were as small.
+TEST(CudaPlan, WindowsTakeThePassesOfTheWhole) {
+  BlurSpec spec;
+  spec.kernel = Box::of_radius(40, 40);
+  const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
+  const Plan whole = make_plan(spec, desc, desc, fake_cuda()).value();
+  ASSERT_EQ(whole.passes.size(), 1U);
+  EXPECT_EQ(make_window_plan(whole, spec, {4096, 256, PixelFormat::rgba8}).value().passes.size(), 1U);
 }
 
 TEST(CudaPlan, BytesAndHalvesTakeTensorCores) {

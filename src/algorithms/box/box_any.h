@@ -1,4 +1,4 @@
-// box.any has one form for CPUs, three for Vulkan and one for CUDA.
+// box.any has one form for CPUs, three for Vulkan and several for CUDA.
 #pragma once
 
 #include <optional>

@@ -284,7 +284,7 @@ double share_of_segments(std::int32_t pixel_bytes) {
   return pixel_bytes == 4 ? 0.5 : pixel_bytes == 8 ? 0.7 : 0.9;
 }
 
-/// `partial`: how many times as large as those of a window sums on the way along a row are.
+/// `partial`: prefix sums along a row are so many times as large as the sum of a window.
 Growth growth_of_segments(const PerAxis<BoxAxis>& box, const cuda::BoxSegments& shape, bool has_blocks, double partial) {
   const double wide = box.x.whole(), high = box.y.whole();
   constexpr double kOfWarps = 16.0;  // sums of lanes and of warps
@@ -325,11 +325,13 @@ Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, cons
   const double at_once = shape.at_once * shape.rounds;
   const std::int32_t most_read = form.is_integer ? 96 : 160;
   const std::int32_t to_fill = rows_of_chunk(p, strips, whole.y, at_once, shape.step_rows, shape.step_rows);
-  const bool has_blocks = tile ? p.whole->passes.size() > 1 : y.whole() > most_read || (y.whole() > 64 && y.whole() >= 4 * to_fill);
+  const bool is_high = y.whole() > most_read || (y.whole() > 64 && y.whole() >= 4 * to_fill);
+  const bool has_blocks = p.whole != nullptr ? p.whole->passes.size() > 1 : is_high;
+  constexpr std::int32_t kMostBlocks = 32;  // of a window: a chunk begins with a row of sums of each
   const double widest_run = shape.is_of_warp() ? shape.segment() : 32.0 * shape.segment();
   const double partial = 1.0 + widest_run / x.whole();  // sums along a row, of those of windows
   const Growth growth = growth_of_segments(box, shape, has_blocks, partial);
-  std::int32_t rows = std::max(to_fill, has_blocks ? 0 : std::min(y.whole(), whole.y));
+  std::int32_t rows = std::max(to_fill, has_blocks ? y.whole() / kMostBlocks : std::min(y.whole(), whole.y));
   rows = std::min(rows, cuda::kBoxSegmentsRows);
   if (!form.is_integer) {
     const double units = (p.allowed_error - colour_error(p.spec, Accumulator::f32)) / unit_roundoff(Accumulator::f32) - growth.first;
@@ -374,7 +376,8 @@ Result<Proposal> in_segments(const Problem& p, const PerAxis<BoxAxis>& box, cons
     out.passes.push_back(std::move(block_sums));
   }
   write_arguments(arguments, pass);
-  const double units = std::max(growth.first + rows * growth.row, growth_of_mended(box, shape));
+  const double of_blocks = has_blocks ? static_cast<double>(y.whole()) / rows : 0.0;  // which are added one by one
+  const double units = std::max(growth.first + of_blocks + rows * growth.row, growth_of_mended(box, shape));
   out.error = error_of(p, form, units);
   out.options = {kBoxSums.as(sums), kBoxThreads.as(shape.threads)};
   const double reads = static_cast<double>(shape.reach()) / made;

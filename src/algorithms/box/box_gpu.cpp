@@ -20,8 +20,9 @@ Halo halo_of(const BoxAxis& axis, std::int64_t block) {
   return {{.pixels = axis.reach_before() + 1, .block = block}, {.pixels = axis.reach_after() + block, .block = block}};
 }
 
-/// Means up to here are summed as they come. Halves are never larger than the limit of floats. Those from kOutlier of outliers.glsl on
-/// count as infinite as they enter a sum; in large windows a smaller one leaves an error of 32 times the roundoff at most.
+/// Means up to here are summed as they come. Halves are never larger than the limit of floats. Those from 32768 on, which is kOutlier of
+/// outliers.glsl and kBoxOutlier of CUDA, count as infinite as they enter a sum; in large windows a smaller one leaves an error of 32 times
+/// the roundoff at most.
 double largest_mean(const Problem& p, const PerAxis<BoxAxis>& box) {
   constexpr double kOfFloats = 0x1p17;  // more than codes of 16 bits, heights in metres and light in candelas come to
   constexpr double kOfHalves = 0x1p6;

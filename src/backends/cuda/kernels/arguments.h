@@ -219,9 +219,9 @@ struct BoxAny : Shared {
   std::uint32_t shift = 0;
 };
 
-/// The same by segments; see box_segments.cu. `made` columns of a strip.
+/// The same by segments; see box_segments.cuh.
 struct BoxSlide : BoxAny {
-  Pixels blocks;                 ///< block sums, if `whole` or `part` is not 0: a pixel holds two words
+  Pixels blocks;                 ///< block sums, if `whole` or `part` is not 0: a pixel holds the sums of a column
   std::int32_t first_block = 0;  ///< pixels of a row of these before the first that the first strip reads
   std::int32_t whole = 0;        ///< whole blocks of a window,
   std::int32_t part = 0;         ///< and rows of the next one

@@ -1,12 +1,13 @@
-// Means of windows of pixels of four channels. A block of threads moves down a strip of columns. Its threads keep sums of columns of the
-// window in registers, and leave those of a few rows in shared memory. There each thread sums up a segment of a row; what these come to
-// tells with what the first window of each segment begins. From there the thread slides along its segment. Means go through shared memory,
-// so that threads side by side store what lies side by side. What chunks of a strip begin with comes from the pixels of their first windows
-// or, where these are high, from sums of blocks of rows, which another kernel makes.
+// Means of windows of pixels of four channels, by running sums. A block of threads moves down a strip of columns. Its threads keep sums of
+// columns of the window in registers, and leave those of a few rows in shared memory. There each thread sums up a segment of a row. Prefix
+// sums of the segments tell with what the first window of each segment begins. From there the thread slides along its segment. Means go
+// through shared memory, so that threads side by side store what lies side by side. The first window of a chunk of a strip is summed up
+// from its pixels or, where windows are high, from sums of blocks of rows, which another kernel makes.
 //
-// Sums of floats slide as well, though a number that is large, infinite or not a number leaves nothing of the others behind. Numbers are
-// multiplied by so much that sums of such ones overflow. A sum that is not finite stays so to the end of its chunk or of its segment: the
-// block sees there whether it has any, and makes such pixels anew from sums that are only added to.
+// Running sums of floats suffer from cancellation: once a number that is large, infinite or not a number has entered and left a sum,
+// nothing is left of the other numbers. So numbers are multiplied by a power of two with which such sums overflow. A sum that is not finite
+// stays so to the end of its chunk or of its segment, where the block finds out whether it has any. It makes such pixels anew, from sums
+// that are only added to.
 #pragma once
 
 #include "backends/cuda/kernels/box_segments_shape.h"
@@ -124,22 +125,27 @@ class Columns {
 
 constexpr int kRareRows = 4;  ///< that are loaded together by code that rarely runs
 
-/// Adds the rows from `first` to before `last` to sums of columns, so many of which are loaded together. Row 0 is row `first_y` of the
-/// image.
-template <class Kind, int kAtOnce, int kColumns, int kStep, Access kAccess>
+/// Adds the rows from `first` to before `last` to sums of columns. Row 0 is row `first_y` of the image. So many rows are loaded together,
+/// and so many are added up by themselves: sums of floats must not depend on how rows are loaded.
+template <class Kind, int kAtOnce, int kGroup, int kColumns, int kStep, Access kAccess>
 __device__ inline void sum_rows(const BoxAny& a, const Columns<Kind, kColumns, kStep, kAccess>& columns, const std::int64_t* places,
                                 std::int32_t first, std::int32_t last, std::int32_t first_y, typename Kind::Sums (&sums)[kColumns]) {
-  for (std::int32_t y = first; y < last; y += kAtOnce) {
-    typename Columns<Kind, kColumns, kStep, kAccess>::Row rows[kAtOnce];
-    columns.load(places + y, rows);
+  static_assert(kGroup % kAtOnce == 0);
+  for (std::int32_t group = first; group < last; group += kGroup) {
     typename Kind::Sums some[kColumns] = {};  // of floats: sums of few numbers lose little
+#pragma unroll 1
+    for (std::int32_t y = group; y < min(group + kGroup, last); y += kAtOnce) {
+      typename Columns<Kind, kColumns, kStep, kAccess>::Row rows[kAtOnce];
+      columns.load(places + y, rows);
 #pragma unroll
-    for (int n = 0; n < kAtOnce; ++n) {
-      columns.settle(a, first_y + y + n, rows[n]);
-      // Nothing of those behind the last. A branch would hold the loads back until it is taken.
-      if (y + n >= last) rows[n] = {};
+      for (int n = 0; n < kAtOnce; ++n) {
+        columns.settle(a, first_y + y + n, rows[n]);
+        // Nothing of those behind the last. A branch would hold the loads back until it is taken.
+        if (y + n >= last) rows[n] = {};
 #pragma unroll
-      for (int p = 0; p < kColumns; ++p) Kind::enter(a, Kind::can_spoil ? some[p] : sums[p], rows[n].at[p]);
+        for (int p = 0; p < kColumns; ++p) Kind::enter(a, Kind::can_spoil ? some[p] : sums[p], rows[n].at[p]);
+      }
+      if constexpr (kAtOnce == kGroup) break;
     }
     if constexpr (Kind::can_spoil) {
 #pragma unroll
@@ -201,20 +207,22 @@ __device__ inline FourOf<Number> first_of_warp(int whole, FourOf<Number> total, 
   return sums;
 }
 
-/// The same where threads of several warps share a row, by sums from the beginning of each warp on. `totals`: of each thread, and then of
-/// each warp.
-template <int kThreads, class Number>
+/// The same where threads of several warps share a row, by prefix sums of what each warp has of a row. No sum depends on columns behind its
+/// window. `totals`: of each thread, and then of each warp.
+template <int kThreads, int kSegments, class Number>
 __device__ inline FourOf<Number> first_of_warps(int whole, const FourOf<Number>& total, const FourOf<Number>& beginning,
                                                 FourOf<Number>* totals) {
   const auto thread = static_cast<int>(threadIdx.x);
-  FourOf<Number> before = total;
+  const int lane = min(thread % 32, thread % kSegments);  // of those of the warp that share the row
+  FourOf<Number> through = total;                         // from the warp's first segment of the row through the thread's own
 #pragma unroll
   for (int count = 1; count < 32; count *= 2) {
-    const FourOf<Number> below = four_below(before, count);
-    if (thread % 32 >= count) add(before, below);
+    const FourOf<Number> below = four_below(through, count);
+    if (lane >= count) add(through, below);
   }
-  if (thread % 32 == 31) totals[kThreads + thread / 32] = before;
-  take(before, total);
+  if (thread % 32 == 31) totals[kThreads + thread / 32] = through;
+  FourOf<Number> before = four_below(through, 1);
+  if (lane == 0) before = {};
   FourOf<Number> sums = beginning;
   add(sums, before);
   totals[thread] = sums;
@@ -342,7 +350,7 @@ __device__ __noinline__ void mend_strip(const BoxSlide& a, BlockPlace block, con
   constexpr int kColumns = Own::kColumns, kSegment = Own::kSegment, kSegments = Own::kSegments, kStepRows = kShape.step_rows;
   extern __shared__ int4 memory[];
   const Own strip(a, block, memory, are_multiples(a.destination, kShape.pixel_bytes));
-  constexpr int kAtOnce = kColumns > 2 ? 4 : 8;
+  constexpr int kAtOnce = kShape.mended_rows();
   const ColumnsOf<SharesOf<Kind>, kShape, Access::any> columns(a, row_of(a.source, block.image, 0), strip.first, false);
   const int whole = a.window_x / kSegment, rest = a.window_x % kSegment;
   // Rows whose windows share all but one row for each of them.
@@ -369,14 +377,14 @@ __device__ __noinline__ void mend_strip(const BoxSlide& a, BlockPlace block, con
     const std::int32_t begin = y / group * group;
     if (begin != first_of_common) {
       for (int p = 0; p < kColumns; ++p) common[p] = {};
-      sum_rows<SharesOf<Kind>, kAtOnce>(a, columns, places, begin + group, begin + a.window_y + 1, strip.above, common);
+      sum_rows<SharesOf<Kind>, kAtOnce, kAtOnce>(a, columns, places, begin + group, begin + a.window_y + 1, strip.above, common);
       first_of_common = begin;
     }
     Four sums[kStepRows][kColumns] = {};
+    const std::int32_t end = y + kStepRows + a.window_y;
 #pragma unroll 1
     for (const bool is_below : {false, true}) {  // rows above and below those that all windows of the group have
-      const std::int32_t from = is_below ? begin + max(a.window_y + 1, group) : y + 1,
-                         to = is_below ? y + kStepRows + a.window_y : begin + group;
+      const std::int32_t from = is_below ? begin + max(a.window_y + 1, group) : y + 1, to = is_below ? end : min(begin + group, end);
 #pragma unroll 1
       for (std::int32_t i = from; i < to; i += kAtOnce) {
         typename decltype(columns)::Row rows[kAtOnce];
@@ -476,7 +484,8 @@ __device__ void make_strip(const BoxSlide& a, const BlockPlace& block, bool are_
     const std::int32_t column = a.first_block + strip.x0 + static_cast<std::int32_t>(threadIdx.x) * kShape.alignment();
     add_blocks<Kind, kColumns, Own::kStep>(a, block, column, down);
   } else {
-    sum_rows<Kind, kAccess == Access::any ? kRareRows : kShape.seed_rows()>(a, columns, places, 0, a.window_y, strip.above, down);
+    sum_rows<Kind, kAccess == Access::any ? kRareRows : kShape.seed_rows(), kShape.seed_rows()>(a, columns, places, 0, a.window_y,
+                                                                                                strip.above, down);
   }
   Column* place[kColumns];
 #pragma unroll
@@ -519,7 +528,7 @@ __device__ void make_strip(const BoxSlide& a, const BlockPlace& block, bool are_
     if constexpr (kIsOfWarp) {
       sums = first_of_warp<kSegments>(whole, total, beginning);
     } else {
-      sums = first_of_warps<kShape.threads>(strip.is_needed ? whole : 0, total, beginning, strip.totals);
+      sums = first_of_warps<kShape.threads, kSegments>(strip.is_needed ? whole : 0, total, beginning, strip.totals);
     }
     Kind::begin(a, sums);
 
@@ -605,8 +614,8 @@ __device__ void sum_block(const BoxAny& a, const BlockPlace& block, bool are_ali
     const std::int32_t share = (last - first + kWarps - 1) / kWarps;
     const std::int32_t begin = min(first + warp * share, last);
     Sums some[kColumns] = {};
-    sum_rows<Kind, kAccess == Access::any ? kRareRows : kBoxBlockRows>(a, columns, places, begin, min(begin + share, last),
-                                                                       block.down * a.rows + a.first_y, some);
+    sum_rows<Kind, kAccess == Access::any ? kRareRows : kBoxBlockRows, kBoxBlockRows>(a, columns, places, begin, min(begin + share, last),
+                                                                                      block.down * a.rows + a.first_y, some);
     __syncthreads();  // those of before have been read
 #pragma unroll
     for (int p = 0; p < kColumns; ++p) sums[warp * kReach + lane * kColumns + p] = some[p];

@@ -16,8 +16,8 @@ struct BoxSegments {
   std::int32_t threads;
   std::int32_t columns;    ///< of a thread
   std::int32_t step_rows;  ///< that are summed together
-  std::int32_t at_once;    ///< blocks that registers of a multiprocessor have room for
-  std::int32_t rounds;     ///< in which these make an image: where blocks are few, those that end make room for others
+  std::int32_t at_once;    ///< blocks that run on a multiprocessor at the same time
+  std::int32_t rounds;     ///< so many times as many blocks make a large image: with one each, all would wait for the slowest
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr bool is_of_floats() const { return pixel_bytes > 4; }
   /// From a column of a thread to its next one. Side by side, a thread loads all of a row at once; pixels of 16 bytes fill a load each.
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t column_step() const { return pixel_bytes == 16 ? threads : 1; }
@@ -47,11 +47,15 @@ struct BoxSegments {
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t made(std::int32_t window) const {
     return (reach() - (window - 1) - (alignment() - 1)) / 4 * 4;
   }
+  /// The same of pixels that are made anew.
+  [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t mended_rows() const { return columns > 2 ? 4 : 8; }
   /// Rows that a chunk reads, and behind them some that are loaded and not used.
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t source_rows(std::int32_t rows, std::int32_t window) const {
-    return rows + window + (2 * step_rows > seed_rows() ? 2 * step_rows : seed_rows());
+    const std::int32_t of_steps = 2 * step_rows > seed_rows() ? 2 * step_rows : seed_rows();
+    const std::int32_t of_mended = is_of_floats() ? step_rows + mended_rows() : 0;
+    return rows + window + (of_steps > of_mended ? of_steps : of_mended);
   }
-  /// Sums of columns; means; what segments and warps come to; the place of each row that the chunk reads.
+  // Shared memory holds sums of columns, then means, then what segments and warps come to, then the place of each row that the chunk reads.
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t means_at() const {
     return (sums_bytes * step_rows * row_pitch() + 15) / 16 * 16;
   }
