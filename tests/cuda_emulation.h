@@ -14,6 +14,7 @@
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #define MOLLIFY_EMULATION
@@ -47,6 +48,9 @@ class Block {
     barriers == Barriers::yes ? block.launch(kernel, blocks, threads) : block.launch_apart(kernel, blocks);
   }
   static Block& running() { return *current_; }
+
+  /// Shared memory: a block finds nothing sensible there.
+  static inline std::vector<std::span<std::byte>> shared_memory;
 
   /// Until all threads have come here.
   void wait() { swapcontext(&fibers_[thread_], &scheduler_); }
@@ -143,6 +147,7 @@ class Block {
     turns_.assign(threads, 0);
     for (std::vector<Operands>& turn : operands_) turn.resize(threads);
     for (index_ = 0; index_ < blocks; ++index_) {
+      for (const std::span<std::byte> memory : shared_memory) std::ranges::fill(memory, std::byte{0xA5});
       ended_.assign(threads, false);
       for (unsigned i = 0; i < threads; ++i) {
         getcontext(&fibers_[i]);
