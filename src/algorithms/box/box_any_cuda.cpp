@@ -251,9 +251,7 @@ Result<std::size_t> form_of_segments(const Problem& p, const PerAxis<BoxAxis>& b
   const bool is_of_bytes = form.is_integer && format.bits == 8;
   if (format.channels != 4 || (!is_of_bytes && !form.is_plain)) return refusal("segments are of four bytes, halves or floats a pixel");
   if (has_stride(p.spec)) return refusal("segments do not take a stride");
-  // The plan of a window is asked for with the options of the whole.
-  const bool is_of_segments = p.whole != nullptr && p.whole->passes.back().kernel == kSegments;
-  if (kBoxThreads.is_given(p) && !is_of_segments) return refusal("blocks of threads of segments have one size");
+  if (p.whole != nullptr && p.whole->passes.back().kernel != kSegments) return refusal("the whole image has no segments");
   const bool has_many_rows = is_of_bytes && box.y.whole() > cuda::kBoxSegmentsHigh;
   constexpr double kLeastMade = 0.7;  // of what a strip reads; a wider block of threads is faster below that
   const std::int64_t pixels = std::int64_t{box.x.whole()} * box.y.whole();
@@ -269,6 +267,12 @@ Result<std::size_t> form_of_segments(const Problem& p, const PerAxis<BoxAxis>& b
   constexpr double kLeast = 0.3;  // below that two passes are faster
   if (best == shapes.size() || shapes[best].made(box.x.whole()) < kLeast * shapes[best].reach()) {
     return refusal("the window is wider than most of a strip");
+  }
+  // Plans say how many threads a block has; asked for so many, they are the same. Others are for strips.
+  const Result<std::int32_t> threads = kBoxThreads.of(p, shapes[best].threads, cuda::kBoxMostThreads);
+  if (!threads) return threads.error();
+  if (*threads != shapes[best].threads) {
+    return refusal("blocks of " + std::to_string(shapes[best].threads) + " threads slide along segments of this box");
   }
   return best;
 }
