@@ -47,7 +47,7 @@ struct BoxSegments {
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t made(std::int32_t window) const {
     return (reach() - (window - 1) - (alignment() - 1)) / 4 * 4;
   }
-  /// The same of pixels that are made anew.
+  /// Rows that are loaded together where pixels are made anew.
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t mended_rows() const { return columns > 2 ? 4 : 8; }
   /// Rows that a chunk reads, and behind them some that are loaded and not used.
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t source_rows(std::int32_t rows, std::int32_t window) const {
