@@ -1,4 +1,4 @@
-// gauss.decimate on CUDA by sums of spans of 16 bytes, and the blur of its grid by tiles, in an emulation.
+// gauss.decimate on CUDA by sums of spans of 16 bytes, and by strips that blur its grid and make pixels of it, in an emulation.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include "cases/cases.h"
 #include "cuda_in_memory.h"
 #include "mollify/mollify.h"
+#include "reach_support.h"
 #include "windows_support.h"
 
 namespace mollify {
@@ -16,7 +17,7 @@ namespace {
 // Each support, factors of one step and of several, spans that begin before the image and end behind it, every border, regions, strides.
 TEST(CudaSpans, AgreeWithTheReference) {
   const Device device = Device::open("cuda").value();
-  for (const std::string image : {"297x141/rgba16f/", "141x297/rgba32f/"}) {
+  for (const std::string image : {"297x141/rgba16f/", "141x297/rgba32f/", "533x91/rgba8/"}) {
     for (const std::string text :
          {":factor=4,support=3/gaussian:sigma=20/clamp/max_error=0.001",
           ":factor=3x5,support=4/gaussian:sigma=15x18/mirror/roi=61x23+17+9/max_error=0.001",
@@ -30,7 +31,8 @@ TEST(CudaSpans, AgreeWithTheReference) {
       EXPECT_EQ(result.outcome, cases::Outcome::pass) << image << text << ": " << result.message;
       ASSERT_TRUE(result.plan) << text;
       EXPECT_EQ(result.plan->passes.front().kernel, "gauss_spans") << image << text;
-      EXPECT_EQ(result.plan->passes.at(1).kernel, "gauss_grid_tile") << image << text;
+      const bool has_strides = text.find("stride") != std::string::npos;
+      EXPECT_EQ(result.plan->passes.at(1).kernel, has_strides ? "gauss_grid_tile" : "gauss_strips") << image << text;
     }
   }
 }
@@ -38,7 +40,7 @@ TEST(CudaSpans, AgreeWithTheReference) {
 // At a multiple of 16 bytes, of a pixel, of a component.
 TEST(CudaSpans, ImagesThatBeginAnywhereHaveTheSameBits) {
   const Device device = Device::open("cuda").value();
-  for (const PixelFormat format : {PixelFormat::rgba16f, PixelFormat::rgba32f}) {
+  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgba16f, PixelFormat::rgba32f}) {
     const ImageDesc image{197, 75, format};
     BlurSpec spec;
     spec.kernel = Gaussian{{10.0, 10.0}};
@@ -47,17 +49,24 @@ TEST(CudaSpans, ImagesThatBeginAnywhereHaveTheSameBits) {
     const Executable blur = device.prepare(*make_plan(spec, image, image, device.info(), options)).value();
     ASSERT_EQ(blur.plan().passes.front().kernel, "gauss_spans");
     const std::vector<std::byte> aligned = test::blurred_in_memory(blur, image, 16);
-    for (const std::size_t first : {static_cast<std::size_t>(info(format).component_bytes()), std::size_t{8}}) {
+    for (const std::size_t first : {static_cast<std::size_t>(info(format).component_bytes()), std::size_t{4}, std::size_t{8}}) {
       EXPECT_TRUE(test::blurred_in_memory(blur, image, first) == aligned) << info(format).name << " " << first;
     }
   }
+}
+
+// Of what is not finite: strips sum up zeros times that, too.
+TEST(CudaSpans, ActNoFurtherThanTheySay) {
+  const Device device = Device::open("cuda").value();
+  EXPECT_GT(test::expect_reach_holds(device, "gauss.decimate:math=f32", test::Borders::in_turn), 0);
 }
 
 TEST(CudaSpans, WindowsHaveTheBitsOfTheWhole) {
   const Device device = Device::open("cuda").value();
   cases::Random random(1);
   for (const char* text :
-       {"gauss.decimate/701x301/rgba16f/gaussian:sigma=20/clamp", "gauss.decimate/301x201/rgba32f/gaussian:sigma=9/mirror"}) {
+       {"gauss.decimate/701x301/rgba16f/gaussian:sigma=20/clamp", "gauss.decimate/301x201/rgba32f/gaussian:sigma=9/mirror",
+        "gauss.decimate/701x201/rgba8/gaussian:sigma=9/constant:value=0.25_0.8_0.1_0.6"}) {
     const cases::Case c = cases::parse_case(text).value();
     EXPECT_TRUE(test::expect_same_bits(c, c.algorithm, device, random)) << text;
   }

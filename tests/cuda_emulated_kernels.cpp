@@ -27,6 +27,7 @@ double bytes[30000];
 #include "backends/cuda/kernels/gauss_grid.cu"
 #include "backends/cuda/kernels/gauss_grid_matrix.cu"
 #include "backends/cuda/kernels/gauss_matrix.cu"
+#include "backends/cuda/kernels/gauss_strips.cu"
 #include "backends/cuda/kernels/gauss_upsample.cu"
 #include "backends/cuda/kernels/gauss_upsample_matrix.cu"
 #include "backends/cuda/kernels/nxn_direct.cu"
@@ -88,6 +89,9 @@ const std::map<std::string, Kernel>& kernels() {
 #define MOLLIFY_ADD(name, pixels, support) by_name["gauss_spans_" #name "_" #support] = kernel_of(gauss_spans_##name##_##support);
     MOLLIFY_OF_GAUSS_SPANS(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
+#define MOLLIFY_ADD(name, pixels, support) by_name["gauss_strips_" #name "_" #support] = kernel_of(gauss_strips_##name##_##support);
+    MOLLIFY_OF_GAUSS_STRIPS(MOLLIFY_ADD)
+#undef MOLLIFY_ADD
 #define MOLLIFY_ADD(name, pixels, support, exact) \
   by_name["gauss_upsample_" #name "_" #support] = kernel_of(gauss_upsample_##name##_##support);
     MOLLIFY_OF_GAUSS_UPSAMPLE(MOLLIFY_ADD)
@@ -100,7 +104,6 @@ const std::map<std::string, Kernel>& kernels() {
     MOLLIFY_OF_GAUSS_UPSAMPLE_MATRIX(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
     by_name["gauss_grid_matrix_1_f32"] = kernel_of(gauss_grid_matrix_1_f32);
-    by_name["gauss_grid_matrix_4_f32"] = kernel_of(gauss_grid_matrix_4_f32);
 #define MOLLIFY_ADD(name, component, channels, across, down) \
   by_name["sep_matrix_" #name "_" #across "_" #down] = kernel_of(sep_matrix_##name##_##across##_##down);
     MOLLIFY_OF_SEP_MATRIX(MOLLIFY_ADD)

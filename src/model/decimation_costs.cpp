@@ -29,17 +29,19 @@ DecimationCosts costs_of_products() {
   return {.pixel = 1.25, .tap = 27.0, .shared = 0.1, .growing_from = 12.0};
 }
 
-/// Halves and floats of four channels on CUDA, as 39 timings on an H200 ask for: what strips share counts for more than on Vulkan, and
-/// floats take long where few rows are summed at once.
+/// Bytes, halves and floats of four channels on CUDA, as 189 timings on an H200 ask for: what strips share counts for more than on Vulkan,
+/// floats take long where few rows are summed at once, and bytes where a row belongs to many coarse samples.
 PerAxis<DecimationCosts> costs_of_spans(int bits) {
-  const DecimationCosts x{.pixel = bits == 16 ? 0.4 : 0.1, .sample = 6.5, .tap = 3.6, .shared = 0.07};
+  DecimationCosts x{.pixel = bits == 8 ? 0.28 : bits == 16 ? 0.4 : 0.1, .sample = 6.5, .tap = bits == 32 ? 3.0 : 3.6};
+  x.shared = bits == 8 ? 0.06 : bits == 16 ? 0.055 : 0.07;
+  x.least_support = 3.0;
+  x.most_support = 6.0;
   DecimationCosts y = x;
-  y.shared = bits == 16 ? 0.045 : 0.03;
-  y.step = bits == 16 ? 9.0 : 17.0;
+  if (bits == 8) y.pixel = 1.2;
+  y.shared = bits == 8 ? 0.11 : bits == 16 ? 0.045 : 0.028;
+  y.step = bits == 32 ? 32.0 : 9.0;
   y.rows_ahead = kMostRowsAhead;
-  y.uneven_steps = 1.4;
-  y.least_support = 3.0;
-  y.most_support = 6.0;
+  y.uneven_steps = bits == 16 ? 1.1 : bits == 32 ? 1.25 : 1.4;
   return {x, y};
 }
 

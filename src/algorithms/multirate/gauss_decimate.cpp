@@ -526,16 +526,16 @@ bool is_blurred_in_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y
 bool has_spans(const Problem& p) {
   const FormatInfo& format = info(p.src.format);
   const bool is_plain = p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
-  return p.device.backend == Backend::cuda && is_plain && format.is_floating() && format.bits <= 32 && format.channels == 4;
+  const bool is_known = format.bits == 8 ? format.is_unorm() : format.is_floating() && format.bits <= 32;
+  return p.device.backend == Backend::cuda && is_plain && is_known && format.channels == 4;
 }
 
 Status check_products(const Problem& p) {
   const FormatInfo& source = info(p.src.format);
   const bool are_bytes = source.is_unorm() && source.bits == 8;
   const bool are_floats = source.is_floating() && source.bits <= 32;
-  const bool is_known = source.channels == 1 ? are_bytes || are_floats : source.channels == 4 && are_bytes;
-  if (!is_known || p.dst.format != p.src.format) {
-    return refusal("tensor cores take bytes of one or four channels, and halves and floats of one, and leave the same");
+  if (source.channels != 1 || !(are_bytes || are_floats) || p.dst.format != p.src.format) {
+    return refusal("tensor cores take bytes, halves and floats of one channel, and leave the same");
   }
   if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
     return refusal("tensor cores multiply pixels as they are stored");

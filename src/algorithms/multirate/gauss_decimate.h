@@ -56,7 +56,8 @@ struct CoarseRange {
 
 /// Whether tensor cores of CUDA have kernels for images of these formats that are blurred like that.
 [[nodiscard]] Status check_products(const Problem& p);
-/// Whether CUDA may sum up 16 bytes of each row at once: images of four channels of halves or floats that are only blurred.
+/// Whether CUDA may sum up 16 bytes of each row at once: images of four channels of bytes, halves or floats that are only
+/// blurred.
 [[nodiscard]] bool has_spans(const Problem& p);
 
 /// What divides the scratch memory of an axis whose outputs lie `step` pixels apart, of which `taps` are those of the grid's kernel.

@@ -15,6 +15,7 @@
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
 #include "backends/cuda/kernels/gauss_grid_shape.h"
 #include "backends/cuda/kernels/gauss_matrix_shape.h"
+#include "backends/cuda/kernels/gauss_strips_shape.h"
 #include "backends/cuda/kernels/pass_arguments.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "base/places.h"
@@ -56,17 +57,17 @@ ImageDesc grid_of(const Problem& p, const PerAxis<CoarseRange>& grid) {
   return {cuda::whole_fours(size.x), size.y, *find_format(ComponentClass::floating, 32, info(p.src.format).channels)};
 }
 
-/// Rows of coarse samples of a chunk.
+/// Rows of coarse samples of a chunk, `fewest` if there are as many.
 std::int32_t decimating_rows(const Problem& p, const PerAxis<std::int32_t>& size, const cuda::DecimateShape& shape, std::int32_t threads,
-                             std::int32_t support) {
+                             std::int32_t fewest) {
   const std::int64_t across = (size.x + shape.samples - 1) / shape.samples;
   const double at_once = cuda::kDecimateThreads / static_cast<double>(threads);
-  return rows_of_chunk(p, across, size.y, at_once, 1, std::min(2 * support, size.y));
+  return rows_of_chunk(p, across, size.y, at_once, 1, std::min(fewest, size.y));
 }
 
 Pass decimating_pass(std::string_view kernel, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
-                     const cuda::DecimateShape& shape, std::int32_t threads, std::int32_t rows) {
-  const cuda::DecimateArguments arguments{.grid = grid_arguments(grid, x, y), .step_rows = rows_ahead(cuda::kDecimateRows, y.factor)};
+                     const cuda::DecimateShape& shape, std::int32_t threads, std::int32_t rows, std::int32_t most_ahead) {
+  const cuda::DecimateArguments arguments{.grid = grid_arguments(grid, x, y), .step_rows = rows_ahead(most_ahead, y.factor)};
   Pass pass = make_pass(kernel, arguments, size_of(grid), {shape.samples, rows}, {threads, 1}, Storage::buffer);
   pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
   return pass;
@@ -82,7 +83,7 @@ Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   const std::int64_t floats = cuda::decimate_floats(shape, *threads, x.factor, support_x, y.factor, cuda::kMostSupport);
   if (Status s = check_shared(p, 4 * floats); !s) return s.error();
   const PerAxis<std::int32_t> size = size_of(grid);
-  const std::int32_t rows = decimating_rows(p, size, shape, *threads, support_y);
+  const std::int32_t rows = decimating_rows(p, size, shape, *threads, 2 * support_y);
 
   const double area = static_cast<double>(x.factor) * y.factor;
   const double reads = (rows + support_y - 1.0) / rows * shape.columns / (static_cast<double>(shape.samples) * x.factor);
@@ -94,7 +95,13 @@ Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
                                   .operations = reads * area * (support_y + 2.0) * channels / 4.0,
                                   .barriers = 1.0 * *threads / shape.samples,
                                   .bytes = static_cast<double>(source_bytes(p)) + pixels * 4.0 * channels});
-  return decimating_pass("gauss_decimate", x, y, grid, shape, *threads, rows);
+  return decimating_pass("gauss_decimate", x, y, grid, shape, *threads, rows, cuda::kDecimateRows);
+}
+
+/// Of an image of spans.
+cuda::Component component_of(const Problem& p) {
+  const int bits = info(p.src.format).bits;
+  return bits == 8 ? cuda::Component::u8 : bits == 16 ? cuda::Component::f16 : cuda::Component::f32;
 }
 
 /// How spans of 16 bytes are summed.
@@ -107,7 +114,7 @@ struct SpanSums {
 /// Nothing where kernels are not compiled for it, or shared memory has no room.
 std::optional<SpanSums> spans_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   if (!has_spans(p) || y.support() < cuda::kLeastCompiledSupport || y.support() > cuda::kMostCompiledSupport) return std::nullopt;
-  const cuda::Component component = info(p.src.format).bits == 16 ? cuda::Component::f16 : cuda::Component::f32;
+  const cuda::Component component = component_of(p);
   const std::int32_t components = 4 * cuda::pixels_of_span(component);
   const Result<std::int32_t> threads = decimating_threads(p, x, components, cuda::span_threads(component));
   if (!threads) return std::nullopt;
@@ -121,13 +128,19 @@ std::optional<SpanSums> spans_of(const Problem& p, const AxisPlan& x, const Axis
 Pass decimating_by_spans(const Problem& p, const SpanSums& spans, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
                          Proposal& out) {
   const auto support_y = static_cast<std::int32_t>(y.support());
-  const std::int32_t rows = std::min(decimating_rows(p, size_of(grid), spans.shape, spans.threads, support_y), spans.most_rows);
+  constexpr std::int32_t kFewestRows = 2;  // with which small images take least
+  const std::int32_t rows = std::min(decimating_rows(p, size_of(grid), spans.shape, spans.threads, kFewestRows), spans.most_rows);
   const GpuModel model = gpu_model(p.device);
-  // Measured: times what reading the image takes.
-  const bool are_halves = info(p.src.format).bits == 16;
-  const double slowness = (are_halves ? 0.65 + 0.27 * support_y : 1.0 + 0.055 * support_y) * (1.0 + 3.0 / (1.0 * x.factor * y.factor));
+  // Measured: times what reading the image takes. Few rows ahead make bytes wait.
+  const auto slowness_of = [&](double pixel, double sample, double wait) {
+    return wait * (pixel + sample * support_y) * (1.0 + 3.0 / (1.0 * x.factor * y.factor));
+  };
+  const int bits = info(p.src.format).bits;
+  const double slowness = bits == 8    ? slowness_of(1.05, 0.52, rows_ahead(cuda::kDecimateRows, y.factor) < 5 ? 1.45 : 1.0)
+                          : bits == 16 ? slowness_of(0.58, 0.24, 1.0)
+                                       : slowness_of(0.93, 0.055, 1.0);
   out.seconds += model.launch_seconds + slowness * static_cast<double>(source_bytes(p)) / model.bytes_per_second;
-  return decimating_pass("gauss_spans", x, y, grid, spans.shape, spans.threads, rows);
+  return decimating_pass("gauss_spans", x, y, grid, spans.shape, spans.threads, rows, cuda::span_rows_ahead(component_of(p), support_y));
 }
 
 /// What lies between the beginning of a block and `first`, which it holds: blocks have fixed places in the whole image.
@@ -316,8 +329,42 @@ Pass upsampling_by_products(const Problem& p, const AxisPlan& x, const AxisPlan&
   return pass;
 }
 
-Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, bool by_spans,
-                    Proposal& out) {
+/// Both the blur of the grid and what is made of it, by strips. Nothing where kernels are not compiled for it, or shared memory has no
+/// room.
+std::optional<Pass> expanding_by_strips(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
+                                        Proposal& out) {
+  if (!has_spans(p) || p.spec.stride.x.step != 1 || p.spec.stride.y.step != 1) return std::nullopt;
+  const cuda::Component component = component_of(p);
+  const auto support_x = static_cast<std::int32_t>(x.support()), support_y = static_cast<std::int32_t>(y.support());
+  const std::int32_t support = cuda::strips_support(support_x, support_y);
+  if (support > cuda::kMostCompiledSupport || x.factor < cuda::least_strip_factor(component)) return std::nullopt;
+  const auto taps_x = static_cast<std::int32_t>(x.coarse.weights.size()), taps_y = static_cast<std::int32_t>(y.coarse.weights.size());
+  const std::int32_t pixels = cuda::strip_pixels(component), columns = pixels * cuda::kStripThreads;
+  const std::int32_t step = cuda::strip_step_rows(component);
+  const cuda::StripShape shape(pixels, x.factor, support_x, taps_x);
+  if (!check_shared(p, shape.shared_bytes(step, taps_x, taps_y, y.factor, support))) return std::nullopt;
+
+  const std::int64_t across = (p.dst.width + columns - 1) / columns;
+  const std::int32_t all_rows = p.dst.height / y.factor + 2;
+  const std::int32_t rows = rows_of_chunk(p, across, all_rows, cuda::strips_at_once(component), 1, 1);
+  // Whole fours, of which the first rows are only needed for others.
+  const std::int32_t whole = cuda::whole_fours(rows + support_y - 1) - (support_y - 1);
+  const cuda::StripsArguments arguments{
+      .grid = grid_arguments(grid, x, y), .taps = {taps_x, taps_y}, .step_rows = step, .source_width = grid.x.size};
+  Pass pass = make_pass("gauss_strips", arguments, {p.dst.width, p.dst.height}, {columns, std::max(whole, 1) * y.factor},
+                        {cuda::kStripThreads, 1}, Storage::buffer);
+  pass.taps = {kernel_and_spline(x.coarse, spline_taps(x, x.factor)), kernel_and_spline(y.coarse, spline_taps(y, y.factor))};
+
+  // Measured: times what writing the image takes.
+  const double area = static_cast<double>(x.factor) * y.factor;
+  const int bits = info(p.dst.format).bits;
+  const double slowness = bits == 8 ? 1.8 + 21.0 / area : bits == 16 ? 1.45 + 8.0 / area : 1.22 + 3.9 / area;
+  const GpuModel model = gpu_model(p.device);
+  out.seconds += model.launch_seconds + slowness * static_cast<double>(p.dst.payload_bytes()) / model.bytes_per_second;
+  return pass;
+}
+
+Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, Proposal& out) {
   const int channels = info(p.dst.format).channels;
   const std::int64_t across = (std::int64_t{p.dst.width} * channels + 4 * cuda::kUpsampleThreads - 1) / (4 * cuda::kUpsampleThreads);
   const auto fewest = static_cast<std::int32_t>(2 * y.support() * y.factor);
@@ -325,13 +372,6 @@ Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
   Pass pass = make_pass("gauss_upsample", grid_arguments(grid, x, y), {p.dst.width, p.dst.height},
                         {4 * cuda::kUpsampleThreads / channels, rows}, {cuda::kUpsampleThreads, 1}, Storage::buffer);
   pass.taps = {spline_taps(x, x.factor), spline_taps(y, y.factor)};
-  if (by_spans && p.spec.stride.x.step == 1 && p.spec.stride.y.step == 1) {
-    // Measured: times what writing the image takes.
-    const double slowness = (info(p.dst.format).bits == 16 ? 1.3 : 1.2) * (1.0 + 4.0 / (1.0 * x.factor * y.factor));
-    const GpuModel model = gpu_model(p.device);
-    out.seconds += model.launch_seconds + slowness * static_cast<double>(p.dst.payload_bytes()) / model.bytes_per_second;
-    return pass;
-  }
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   const auto support_x = static_cast<double>(x.support()), support_y = static_cast<double>(y.support());
   out.seconds += seconds_of_sums(p, p.dst.format,
@@ -374,23 +414,37 @@ Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan
                           : spans     ? decimating_by_spans(p, *spans, x, y, grid, out)
                                       : decimating(p, x, y, grid, out);
   if (!decimate) return decimate.error();
-  Result<std::vector<Pass>> blur =
-      by_products && are_bytes ? blurring_by_products(p, x, y, grid, blurred, out) : blurring(p, x, y, grid, blurred, out);
-  if (!blur) return blur.error();
-  Pass expand = segment > 0 ? upsampling_by_products(p, expanded_x, expanded_y, blurred, segment, out)
-                            : expanding_from(p, expanded_x, expanded_y, blurred, spans.has_value(), out);
-  decimate->destination = blur->front().source = intermediate(0);
   out.intermediates = {grid_of(p, grid)};
-  if (blur->size() == 2) out.intermediates.push_back(grid_of(p, {blurred.x, grid.y}));
-  out.intermediates.push_back(grid_of(p, blurred));
-  blur->back().destination = expand.source = intermediate(static_cast<std::int32_t>(blur->size()));
-  expand.origin = {r.x, r.y};
+  out.passes = {std::move(*decimate)};
+  if (std::optional<Pass> strips = expanding_by_strips(p, expanded_x, expanded_y, grid, out)) {
+    out.passes.push_back(std::move(*strips));
+  } else {
+    Result<std::vector<Pass>> blur =
+        by_products && are_bytes ? blurring_by_products(p, x, y, grid, blurred, out) : blurring(p, x, y, grid, blurred, out);
+    if (!blur) return blur.error();
+    if (blur->size() == 2) out.intermediates.push_back(grid_of(p, {blurred.x, grid.y}));
+    out.intermediates.push_back(grid_of(p, blurred));
+    std::ranges::move(*blur, std::back_inserter(out.passes));
+    out.passes.push_back(segment > 0 ? upsampling_by_products(p, expanded_x, expanded_y, blurred, segment, out)
+                                     : expanding_from(p, expanded_x, expanded_y, blurred, out));
+  }
+  for (std::size_t i = 0; i + 1 < out.passes.size(); ++i) {
+    out.passes[i].destination = out.passes[i + 1].source = intermediate(static_cast<std::int32_t>(i));
+  }
+  out.passes.back().origin = {r.x, r.y};
   out.halo = {x.halo(), y.halo()};
   if (by_products) {
     // Blocks of coarse samples and segments of pixels begin at the same places in a window as in the whole image.
     const std::int64_t block = std::int64_t{cuda::kCoarseAcross} * x.factor;
     out.halo = {made_together(out.halo->x, (segment > 0 ? std::lcm(block, segment) : block) / x.factor),
                 made_together(out.halo->y, cuda::kProductRows)};
+  }
+  if (out.passes.back().kernel == "gauss_strips" && !are_bytes) {
+    // Some samples are read with a weight of zero: by the blur, and where a pixel is made of fewer than its kernel is compiled for.
+    const std::int32_t support =
+        cuda::strips_support(static_cast<std::int32_t>(expanded_x.support()), static_cast<std::int32_t>(expanded_y.support()));
+    const auto more = [&](const AxisPlan& axis) { return (cuda::kStripMargin + support - axis.support()) * axis.factor; };
+    out.reach = PerAxis<Reach>{widened(out.reach->x, more(expanded_x)), widened(out.reach->y, more(expanded_y))};
   }
   if (by_products && !are_bytes) {
     // What is not finite acts on all that is made together with what it belongs to, and so do pixels that are read without a weight.
@@ -399,9 +453,6 @@ Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan
     out.reach = PerAxis<Reach>{widened(out.reach->x, across), widened(out.reach->y, down)};
   }
   out.moved_bytes = moved_bytes(p, out.intermediates);
-  out.passes = {std::move(*decimate)};
-  std::ranges::move(*blur, std::back_inserter(out.passes));
-  out.passes.push_back(std::move(expand));
   return out;
 }
 

@@ -32,6 +32,8 @@ struct DecimateStep {
 
 /// The spline times `gain`, as long as `support()` coarse samples.
 [[nodiscard]] AxisTaps spline_taps(const AxisPlan& axis, double gain);
+/// Of a pass that blurs and expands: the grid's kernel, and the spline after it.
+[[nodiscard]] AxisTaps kernel_and_spline(AxisTaps kernel, const AxisTaps& spline);
 [[nodiscard]] PerAxis<std::int32_t> size_of(const PerAxis<CoarseRange>& grid);
 /// The halo where products of matrices sum the pixels of so many coarse samples together, each in an order of its own: windows begin where
 /// these begin.

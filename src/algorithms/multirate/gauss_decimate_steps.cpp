@@ -22,6 +22,11 @@ CoarseRange expanded_from(const AxisPlan& axis, std::int64_t first, std::int64_t
   return {begin, floor_div(first + length - 1 + centre, axis.factor) + 1 - begin};
 }
 
+AxisTaps kernel_and_spline(AxisTaps kernel, const AxisTaps& spline) {
+  kernel.weights.insert(kernel.weights.end(), spline.weights.begin(), spline.weights.end());
+  return kernel;
+}
+
 AxisTaps spline_taps(const AxisPlan& axis, double gain) {
   AxisTaps out{axis.spline, 0};
   out.weights.resize(static_cast<std::size_t>(axis.support() * axis.factor), 0.0);

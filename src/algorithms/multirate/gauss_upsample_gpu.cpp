@@ -181,13 +181,6 @@ Result<Tile> choose_tile(const Problem& p, const Expansion& e) {
   return *best;
 }
 
-/// The grid's kernel and the spline after it.
-AxisTaps both(const AxisTaps& kernel, const AxisTaps& spline) {
-  AxisTaps out = kernel;
-  out.weights.insert(out.weights.end(), spline.weights.begin(), spline.weights.end());
-  return out;
-}
-
 /// Whether groups can blur what they expand.
 Status check_blurring(const Problem& p, const Expansion& e, std::string_view kernel) {
   if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);
@@ -210,7 +203,7 @@ Result<DecimateStep> blurring_step(const Problem& p, const Expansion& e, Argumen
   arguments.taps_y = e.y.coarse.weights.size();
   DecimateStep out;
   out.pass = make_pass(arguments, {p.dst.width, p.dst.height + above}, made, {threads, 1}, e.storage);
-  out.pass.taps = {both(e.x.coarse, splines.x), both(e.y.coarse, splines.y)};
+  out.pass.taps = {kernel_and_spline(e.x.coarse, splines.x), kernel_and_spline(e.y.coarse, splines.y)};
   if (Status s = check_taps(out.pass.taps, "a step"); !s) return s.error();
   return out;
 }

@@ -82,6 +82,7 @@ struct Draft {
 [[nodiscard]] Draft gauss_grid_matrix(const Plan& plan, const Pass& pass, const GridMatrixArguments& given, Tables& tables);
 [[nodiscard]] Draft gauss_grid_rows(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables);
 [[nodiscard]] Draft gauss_matrix(const Plan& plan, const Pass& pass, const DecimateMatrixArguments& given, Tables& tables);
+[[nodiscard]] Draft gauss_strips(const Plan& plan, const Pass& pass, const StripsArguments& given, Tables& tables);
 [[nodiscard]] Draft gauss_upsample(const Plan& plan, const Pass& pass, const CoarseGridArguments& given, Tables& tables);
 [[nodiscard]] Draft gauss_upsample_matrix(const Plan& plan, const Pass& pass, const UpsampleMatrixArguments& given, Tables& tables);
 

@@ -4,6 +4,7 @@
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
 #include "backends/cuda/kernels/gauss_grid_shape.h"
 #include "backends/cuda/kernels/gauss_matrix_shape.h"
+#include "backends/cuda/kernels/gauss_strips_shape.h"
 #include "backends/cuda/matrix_tables.h"
 #include "base/places.h"
 
@@ -11,14 +12,25 @@ namespace mollify::cuda {
 
 namespace {
 
-CoarseGrid grid_of(const Plan& plan, const Pass& pass, const CoarseGridArguments& given, Tables& tables) {
+CoarseGrid grid_of(const Plan& plan, const Pass& pass, const CoarseGridArguments& given, const PerAxis<AxisTaps>& splines, Tables& tables) {
   CoarseGrid grid{shared_of(plan, pass)};
-  grid.splines = static_cast<std::uint64_t>(tables.add<float>(of_both_axes(pass.taps)));
+  grid.splines = static_cast<std::uint64_t>(tables.add<float>(of_both_axes(splines)));
   grid.factor_x = given.factor_x;
   grid.factor_y = given.factor_y;
   grid.support_x = given.support_x;
   grid.support_y = given.support_y;
   return grid;
+}
+
+CoarseGrid grid_of(const Plan& plan, const Pass& pass, const CoarseGridArguments& given, Tables& tables) {
+  return grid_of(plan, pass, given, pass.taps, tables);
+}
+
+/// The place of the destination's first pixel from the first weight of the grid's first coarse sample on.
+PerAxis<std::int32_t> first_place(const Plan& plan, const CoarseGridArguments& given) {
+  const PerAxis<AxisPlaces> places = places_of(plan.spec);
+  return {static_cast<std::int32_t>(places.x.first) + given.centre.x - given.first.x * given.factor_x,
+          static_cast<std::int32_t>(places.y.first) + given.centre.y - given.first.y * given.factor_y};
 }
 
 /// Of kernels by sums: for images of a type and a support along y that they are compiled for, or for any. `may_be_compiled`:
@@ -177,11 +189,46 @@ Draft gauss_grid_matrix(const Plan& plan, const Pass& pass, const GridMatrixArgu
           {nullptr, a, kProductThreads, static_cast<std::uint32_t>(shared), pass.source, pass.destination, {}}};
 }
 
+namespace {
+
+/// Of the first weights of an axis, and of those behind them.
+std::pair<AxisTaps, AxisTaps> divided(const AxisTaps& taps, std::int32_t count) {
+  const auto middle = taps.weights.begin() + count;
+  return {{{taps.weights.begin(), middle}, taps.anchor}, {{middle, taps.weights.end()}, 0}};
+}
+
+}  // namespace
+
+Draft gauss_strips(const Plan& plan, const Pass& pass, const StripsArguments& given, Tables& tables) {
+  const auto [blur_x, spline_x] = divided(pass.taps.x, given.taps.x);
+  const auto [blur_y, spline_y] = divided(pass.taps.y, given.taps.y);
+  GaussStrips a{grid_of(plan, pass, given.grid, {spline_x, spline_y}, tables)};
+  a.taps = static_cast<std::uint64_t>(tables.add<float>(of_both_axes({blur_x, blur_y})));
+  a.taps_x = given.taps.x;
+  a.taps_y = given.taps.y;
+  a.blur_x = -blur_x.anchor;
+  a.blur_y = -blur_y.anchor;
+  const PerAxis<std::int32_t> first = first_place(plan, given.grid);
+  a.first_x = first.x;
+  a.first_y = first.y;
+  a.step_rows = given.step_rows;
+  a.rows = pass.tile.y / a.factor_y;
+  a.source.width = given.source_width;
+  a.blocks_across = ceil_div(a.destination.width, pass.tile.x);
+  a.blocks_down = ceil_div(a.first_y % a.factor_y + a.destination.height, pass.tile.y);
+  const std::int32_t support = strips_support(a.support_x, a.support_y);
+  const StripShape shape(strip_pixels(component_of<Component>(info(plan.dst.format))), a.factor_x, a.support_x, a.taps_x);
+  const std::int64_t bytes = shape.shared_bytes(a.step_rows, a.taps_x, a.taps_y, a.factor_y, support);
+  return {"gauss_strips",
+          name_of("gauss_strips", plan, std::string(ending_of(plan)) + "_" + std::to_string(support)),
+          {nullptr, a, kStripThreads, static_cast<std::uint32_t>(bytes), pass.source, pass.destination, {}}};
+}
+
 Draft gauss_upsample(const Plan& plan, const Pass& pass, const CoarseGridArguments& given, Tables& tables) {
   GaussUpsample a{grid_of(plan, pass, given, tables)};
-  const PerAxis<AxisPlaces> places = places_of(plan.spec);
-  a.first_x = static_cast<std::int32_t>(places.x.first) + given.centre.x - given.first.x * a.factor_x;
-  a.first_y = static_cast<std::int32_t>(places.y.first) + given.centre.y - given.first.y * a.factor_y;
+  const PerAxis<std::int32_t> first = first_place(plan, given);
+  a.first_x = first.x;
+  a.first_y = first.y;
   a.step_x = plan.spec.stride.x.step;
   a.step_y = plan.spec.stride.y.step;
   a.rows = pass.tile.y;
@@ -189,7 +236,7 @@ Draft gauss_upsample(const Plan& plan, const Pass& pass, const CoarseGridArgumen
   a.blocks_down = ceil_div(a.destination.height, a.rows);
   const std::int32_t floats = floats_of_weights(a.factor_y, kMostSupport);
   // Kernels of a type are compiled for at most one coarse sample more along x than along y.
-  const bool may_be_compiled = ending_of(plan) != "_any" && a.support_x <= a.support_y + 1;
+  const bool may_be_compiled = ending_of(plan) != "_any" && info(plan.src.format).channels == 1 && a.support_x <= a.support_y + 1;
   return {"gauss_upsample",
           name_of("gauss_upsample", plan, ending_of_support(plan, may_be_compiled, a.support_y)),
           {nullptr, a, kUpsampleThreads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination, {}}};
@@ -199,9 +246,9 @@ Draft gauss_upsample_matrix(const Plan& plan, const Pass& pass, const UpsampleMa
   GaussUpsampleMatrix a{grid_of(plan, pass, given.grid, tables)};
   const FormatInfo& format = info(plan.dst.format);
   a.starts = static_cast<std::uint64_t>(tables.add<float>(std::vector<double>(4, format.is_unorm() ? kCodeZero : 0.0)));
-  const PerAxis<AxisPlaces> places = places_of(plan.spec);
-  a.first_x = static_cast<std::int32_t>(places.x.first) + given.grid.centre.x - given.grid.first.x * a.factor_x;
-  a.first_y = static_cast<std::int32_t>(places.y.first) + given.grid.centre.y - given.grid.first.y * a.factor_y;
+  const PerAxis<std::int32_t> first = first_place(plan, given.grid);
+  a.first_x = first.x;
+  a.first_y = first.y;
   a.skip_x = given.skip.x;
   a.skip_y = given.skip.y;
   a.segment = pass.tile.x;

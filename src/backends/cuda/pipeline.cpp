@@ -43,6 +43,7 @@ constexpr std::array kKernels = {
     KernelRow{"gauss_grid_tile", make<GridBlurArguments, gauss_grid_tile>},
     KernelRow{"gauss_matrix", make<DecimateMatrixArguments, gauss_matrix>},
     KernelRow{"gauss_spans", make<DecimateArguments, gauss_spans>},
+    KernelRow{"gauss_strips", make<StripsArguments, gauss_strips>},
     KernelRow{"gauss_upsample", make<CoarseGridArguments, gauss_upsample>},
     KernelRow{"gauss_upsample_matrix", make<UpsampleMatrixArguments, gauss_upsample_matrix>},
     KernelRow{"nxn_direct", make<FloatArguments, nxn_direct>},
@@ -71,6 +72,10 @@ void move_tables(Arguments& arguments, CUdeviceptr tables) {
   if (auto* decimate = std::get_if<GaussMatrix>(&arguments)) {
     decimate->outside_pixel += tables;
     decimate->splines += tables;
+  }
+  if (auto* strips = std::get_if<GaussStrips>(&arguments)) {
+    strips->splines += tables;
+    strips->taps += tables;
   }
   if (auto* upsample = std::get_if<GaussUpsample>(&arguments)) upsample->splines += tables;
   if (auto* upsample = std::get_if<GaussUpsampleMatrix>(&arguments)) {

@@ -156,6 +156,19 @@ struct GaussUpsample : CoarseGrid {
   std::int32_t rows = 0;  ///< of the destination, of a chunk
 };
 
+/// The blur of the grid and the last step at once; see gauss_strips.cu.
+struct GaussStrips : CoarseGrid {
+  std::uint64_t taps = 0;  ///< address of taps_x and then taps_y weights of the blur, f32
+  std::int32_t taps_x = 1;
+  std::int32_t taps_y = 1;
+  std::int32_t blur_x = 0;   ///< column of the source that the first tap of blurred sample (0, 0) is of
+  std::int32_t blur_y = 0;   ///< the same of rows
+  std::int32_t first_x = 0;  ///< the place of destination pixel (0, 0) from the first weight of blurred sample (0, 0) on
+  std::int32_t first_y = 0;
+  std::int32_t step_rows = 4;  ///< of blurred samples that are made at once
+  std::int32_t rows = 0;       ///< of blurred samples that a block makes pixels of
+};
+
 /// The same on tensor cores; see gauss_upsample_matrix.cu.
 struct GaussUpsampleMatrix : CoarseGrid {
   std::uint64_t starts = 0;  ///< address of what four sums begin with: from memory, as compilers copy a number that they see is the same

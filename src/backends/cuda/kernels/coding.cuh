@@ -59,6 +59,21 @@ struct Plain {
       store_aligned(kComponent, row, i, v);
     }
   }
+  /// 16 bytes of the same.
+  static constexpr int of_span = kComponent == Component::u8 ? 16 : kComponent == Component::f16 ? 8 : 4;
+  static __device__ uint4 fractions_of_span(const float (&v)[of_span]) {
+    uint4 out;
+    if constexpr (kComponent == Component::u8) {
+      out = make_uint4(codes_of(v), codes_of(v + 4), codes_of(v + 8), codes_of(v + 12));
+    } else {
+#pragma unroll
+      for (int i = 0; i < of_span; i += 4) {
+        float four[4] = {v[i], v[i + 1], v[i + 2], v[i + 3]};
+        store_aligned(kComponent, reinterpret_cast<char*>(&out), i, four);
+      }
+    }
+    return out;
+  }
   /// Of four at no multiple of four components, or the last of a row, those that there are. The same bits.
   static __device__ __noinline__ void store_fraction_each(const Shared& a, char* row, std::int32_t i, Four v) {
     if constexpr (kComponent == Component::u8) {
@@ -71,7 +86,7 @@ struct Plain {
 
  private:
   /// Multiply-adds clamp to 0 and 1 at no cost, where a clamp to 0 and 255 takes two instructions; a NaN becomes 0.
-  static __device__ unsigned codes_of(const float (&v)[4]) {
+  static __device__ unsigned codes_of(const float* v) {
     const auto rounded = [](float number) { return __float_as_uint(fmaf(__saturatef(number), full, 8388608.0F)); };
     const unsigned low = __byte_perm(rounded(v[0]), rounded(v[1]), 0x0040), high = __byte_perm(rounded(v[2]), rounded(v[3]), 0x0040);
     return __byte_perm(low, high, 0x5410);

@@ -40,19 +40,31 @@ struct DecimateShape {
 
 /// Of images of four channels, whose threads load 16 bytes: the pixels of these, and the threads of a block. Strips are as wide.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr int pixels_of_span(Component component) {
-  return component == Component::f16 ? 2 : 1;
+  return component == Component::u8 ? 4 : component == Component::f16 ? 2 : 1;
 }
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr int span_threads(Component component) {
   return kDecimateThreads / pixels_of_span(component);
 }
 
-/// Shared memory of such a block: weights of both axes, two rows of finished columns, and how far each source row lies from the first, for
-/// `rows` rows of coarse samples.
+/// Rows that such a thread loads before it sums them up, at most. Registers have no room for more of bytes.
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t span_rows_ahead(Component component, std::int32_t support_y) {
+  return component == Component::u8 && support_y > kLeastCompiledSupport ? kDecimateRows / 2 : kDecimateRows;
+}
+
+/// Source rows of a chunk of `rows` rows of coarse samples, and those that are loaded ahead.
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t span_rows(std::int32_t rows, std::int32_t factor_y, std::int32_t support_y) {
+  return (rows + support_y - 1) * factor_y + kDecimateRows;
+}
+
+/// Shared memory of such a block: weights of both axes; two rows of finished columns; how far each source row
+/// lies from the one before, and whether it is left out, for `rows` rows of coarse samples; and what coarse samples of a strip and of the
+/// chunk lack of a constant border.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int64_t span_shared_bytes(const DecimateShape& shape, std::int32_t factor_x,
                                                                            std::int32_t support_x, std::int32_t factor_y,
                                                                            std::int32_t support_y, std::int32_t rows) {
-  const std::int32_t floats = floats_of_weights(factor_x, support_x) + floats_of_weights(factor_y, support_y) + 2 * shape.row_floats;
-  return std::int64_t{4} * floats + std::int64_t{8} * ((rows + support_y - 1) * std::int64_t{factor_y} + kDecimateRows);
+  const std::int32_t floats =
+      floats_of_weights(factor_x, support_x) + floats_of_weights(factor_y, support_y) + 2 * shape.row_floats + shape.samples + rows;
+  return std::int64_t{4} * floats + std::int64_t{12} * span_rows(rows, factor_y, support_y);
 }
 inline constexpr std::int32_t kMostSpanRows = 1024;  ///< source rows of a chunk, if it has more than one row of coarse samples
 

@@ -4,10 +4,22 @@
 namespace mollify::cuda {
 namespace {
 
+/// What coarse samples of a row lack where pixels of a constant border were left out.
+struct LeftOut {
+  const float* columns = nullptr;  ///< of each coarse sample the weights of columns that lie there; none: nothing was left out
+  float rows = 0.0F;               ///< the weights of rows that lie there
+
+  /// `sum` of the m-th coarse sample, of a channel whose constant is `value`.
+  __device__ float add_to(float sum, std::int32_t m, double value) const {
+    const float weight = columns[m] + rows - columns[m] * rows;
+    return weight == 0.0F ? sum : fmaf(weight, static_cast<float>(value), sum);
+  }
+};
+
 /// Sums of finished columns along x: coarse samples of one row. `weights` are those of the places in a coarse sample.
 template <int kChannels, int kSupportX>
 __device__ void sum_across(const GaussDecimate& a, const DecimateShape& shape, const float* weights, const float* columns,
-                           std::int32_t samples, float* out) {
+                           std::int32_t samples, const LeftOut& left_out, float* out) {
   const int next = shape.pitch * kChannels;  // from a coarse sample's first pixel to the next one's
   for (int m = threadIdx.x; m < samples * kChannels; m += blockDim.x) {
     const float* at = columns + m / kChannels * next + m % kChannels;
@@ -22,8 +34,37 @@ __device__ void sum_across(const GaussDecimate& a, const DecimateShape& shape, c
       sum += part;
       at += kChannels;
     }
-    out[m] = sum;
+    out[m] = left_out.columns == nullptr ? sum : left_out.add_to(sum, m / kChannels, a.outside.value[m % kChannels]);
   }
+}
+
+/// The same of four channels, of which a thread sums up all.
+template <int kSupportX>
+__device__ void sum_fours_across(const GaussDecimate& a, const DecimateShape& shape, const float* weights, const float4* columns,
+                                 std::int32_t samples, const LeftOut& left_out, float4* out) {
+  const auto m = static_cast<std::int32_t>(threadIdx.x);
+  if (m >= samples) return;
+  const float4* at = columns + m * shape.pitch;
+  float4 sum = {};
+#pragma unroll 2
+  for (std::int32_t i = 0; i < a.factor_x; ++i) {
+    float w[whole_fours(kSupportX)];
+    load_row_weights<kSupportX>(weights, i, w);
+    float4 part = {};
+#pragma unroll
+    for (int j = 0; j < kSupportX; ++j) {
+      const float4 v = at[j * shape.pitch];
+      part = make_float4(fmaf(w[j], v.x, part.x), fmaf(w[j], v.y, part.y), fmaf(w[j], v.z, part.z), fmaf(w[j], v.w, part.w));
+    }
+    sum = make_float4(sum.x + part.x, sum.y + part.y, sum.z + part.z, sum.w + part.w);
+    ++at;
+  }
+  if (left_out.columns != nullptr) {
+    const double* const value = a.outside.value;
+    sum = make_float4(left_out.add_to(sum.x, m, value[0]), left_out.add_to(sum.y, m, value[1]), left_out.add_to(sum.z, m, value[2]),
+                      left_out.add_to(sum.w, m, value[3]));
+  }
+  out[m] = sum;
 }
 
 /// Calls body(integral_constant) with a support.
@@ -184,7 +225,7 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
       __syncthreads();
       float* const out = reinterpret_cast<float*>(row_of(a.destination, block.image, y)) + std::int64_t{left} * kChannels;
       with_support(a.support_x,
-                   [&](auto support) { sum_across<kChannels, decltype(support)::value>(a, shape, weights_x, columns, samples, out); });
+                   [&](auto support) { sum_across<kChannels, decltype(support)::value>(a, shape, weights_x, columns, samples, {}, out); });
       filled ^= 1;
     }
     ++y;
@@ -198,6 +239,20 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
 
 // ---- spans
 
+/// Of each coarse sample of an axis, whose first weight is that of pixel `first`, the sum of its weights beyond a constant border.
+__device__ __noinline__ void put_left_out(const float* spline, std::int32_t mode, std::int32_t first, std::int32_t factor,
+                                          std::int32_t support, std::int32_t length, std::int32_t samples, float* out) {
+  for (std::int32_t m = threadIdx.x; m < samples; m += blockDim.x) {
+    float sum = 0.0F;
+#pragma unroll 1
+    for (std::int32_t i = 0; i < factor * support; ++i) {
+      const std::int32_t at = first + m * factor + i;
+      if (mode == kConstant && (at < 0 || at >= length)) sum += spline[i];
+    }
+    out[m] = sum;
+  }
+}
+
 /// 16 bytes of whole pixels of four components.
 template <class Pixels>
 struct Span {
@@ -206,32 +261,47 @@ struct Span {
   static constexpr std::int64_t kPixelBytes = 16 / kPixels;
   uint4 bits;
 
-  /// All of it at once, whose address is a multiple of 16.
-  static __device__ Span load(const char* at) { return {reinterpret_cast<const uint4*>(at)[0]}; }
-  /// Each pixel of a row from a place of its own, whose address is a multiple of a pixel's size.
-  static __device__ Span load_each(const char* row, const std::int32_t (&x)[kPixels]) {
-    if constexpr (kPixels == 1) {
-      return load(row + x[0] * kPixelBytes);
+  /// Numbers of pixels times this are what is summed up.
+  static constexpr float kScale = Pixels::component == Component::u8 ? 1.0F / (1 << 24) : 1.0F;
+  static __device__ Four numbers(const Shared& a, const typename Pixels::Stored& stored) {
+    if constexpr (Pixels::component == Component::u8) {
+      // The half whose bits are those of a byte is 2^-24 of it: two bytes are moved at once.
+      const auto halves = [&](unsigned selector) {
+        const unsigned bits = __byte_perm(stored, 0U, selector);
+        return __half22float2(reinterpret_cast<const __half2&>(bits));
+      };
+      const float2 low = halves(0x4140), high = halves(0x4342);
+      return {{low.x, low.y, high.x, high.y}};
     } else {
-      const auto* const pixels = reinterpret_cast<const uint2*>(row);
-      const uint2 v = pixels[x[0]], w = pixels[x[1]];
-      return {make_uint4(v.x, v.y, w.x, w.y)};
+      return Pixels::numbers(a, stored);
     }
   }
+
+  /// All of it at once, whose address is a multiple of 16.
+  static __device__ Span load(const char* at) { return {reinterpret_cast<const uint4*>(at)[0]}; }
+  /// Each pixel of a row so many pixels from `at`. Addresses are multiples of a pixel's size.
+  static __device__ Span load_each(const char* at, const std::int32_t (&x)[kPixels]) {
+    using Pixel = std::conditional_t<kPixels == 1, uint4, std::conditional_t<kPixels == 2, uint2, unsigned>>;
+    Span span;
+#pragma unroll
+    for (int p = 0; p < kPixels; ++p) reinterpret_cast<Pixel*>(&span)[p] = reinterpret_cast<const Pixel*>(at)[x[p]];
+    return span;
+  }
   /// Wherever pixels lie.
-  static __device__ Span load_anywhere(const Shared& a, const char* row, const std::int32_t (&x)[kPixels]) {
+  static __device__ Span load_anywhere(const Shared& a, const char* at, const std::int32_t (&x)[kPixels]) {
     Span span;
 #pragma unroll
     for (int p = 0; p < kPixels; ++p) {
       const std::int32_t i = 4 * x[p];
-      reinterpret_cast<typename Pixels::Stored*>(&span)[p] = Pixels::load_each(a, row, i, i + 1, i + 2, i + 3);
+      reinterpret_cast<typename Pixels::Stored*>(&span)[p] = Pixels::load_each(a, at, i, i + 1, i + 2, i + 3);
     }
     return span;
   }
 };
 
 /// A block of threads moves down a strip of columns. A thread sums up the pixels of 16 bytes of each row for all coarse samples that these
-/// belong to, and loads some rows ahead. Rows of floats are summed by themselves for each step first, which rounds less.
+/// belong to, and loads some rows ahead. Rows of floats are summed by themselves for each step first, which rounds less. Pixels of a
+/// constant border are left out: rows of them become zeros, and so do sums of columns. What coarse samples lack for it is known beforehand.
 template <class Pixels, int kSupport>
 __device__ void gauss_spans(const GaussDecimate& a) {
   using OneSpan = Span<Pixels>;
@@ -242,8 +312,12 @@ __device__ void gauss_spans(const GaussDecimate& a) {
   auto* const weights_x = reinterpret_cast<float*>(memory);
   float* const weights_y = weights_x + floats_of_weights(a.factor_x, a.support_x);
   auto* const finished = weights_y + floats_of_weights(a.factor_y, kSupport);  // two rows
-  // How far source rows lie from the first of the image, -1 for a constant border.
+  // How far a source row lies from the one before, the first one from the beginning of the image.
   auto* const rows = reinterpret_cast<std::int64_t*>(finished + 2 * shape.row_floats);
+  const std::int32_t most_rows = span_rows(a.rows, a.factor_y, kSupport);
+  auto* const masks = reinterpret_cast<std::uint32_t*>(rows + most_rows);  // no bits where a row is left out
+  auto* const left_out_x = reinterpret_cast<float*>(masks + most_rows);
+  float* const left_out_y = left_out_x + shape.samples;
 
   const BlockPlace block = block_place(a);
   const std::int32_t left = block.across * shape.samples;  // of the coarse samples that the block makes
@@ -251,64 +325,70 @@ __device__ void gauss_spans(const GaussDecimate& a) {
   const std::int32_t samples = min(shape.samples, a.destination.width - left);
   const std::int32_t bottom = min(top + a.rows, a.destination.height);
   const auto* const splines = reinterpret_cast<const float*>(a.splines);
-  put_row_weights(splines, a.factor_x, a.support_x, a.support_x, false, 1.0F, weights_x);
+  put_row_weights(splines, a.factor_x, a.support_x, a.support_x, false, 1.0F / OneSpan::kScale, weights_x);
   put_row_weights(splines + a.factor_x * a.support_x, a.factor_y, kSupport, kSupport, true, 1.0F, weights_y);
-  const std::int32_t count = (bottom - top + kSupport - 1) * a.factor_y + kDecimateRows;
+  const std::int32_t first_row = a.first_y + top * a.factor_y;
+  const std::int32_t count = span_rows(bottom - top, a.factor_y, kSupport);
+  // The pixel that is read for one, along an axis.
+  const auto read_for = [](std::int32_t mode, std::int32_t i, std::int32_t length) {
+    return mode == kConstant ? clamped(i, length) : mapped(mode, i, length);
+  };
   for (std::int32_t i = threadIdx.x; i < count; i += blockDim.x) {
-    const std::int32_t row = mapped(a.outside.mode_y, a.first_y + top * a.factor_y + i, a.source.height);
-    rows[i] = row < 0 ? -1 : row * a.source.row_bytes;
+    const std::int32_t y = first_row + i;
+    const auto row_for = [&](std::int32_t row) { return read_for(a.outside.mode_y, row, a.source.height); };
+    rows[i] = (row_for(y) - (i == 0 ? 0 : row_for(y - 1))) * a.source.row_bytes;
+    masks[i] = a.outside.mode_y == kConstant && (y < 0 || y >= a.source.height) ? 0U : ~0U;
+  }
+  const bool has_constant = a.outside.mode_x == kConstant || a.outside.mode_y == kConstant;
+  if (has_constant) {
+    put_left_out(splines, a.outside.mode_x, a.first_x + left * a.factor_x, a.factor_x, a.support_x, a.source.width, samples, left_out_x);
+    put_left_out(splines + a.factor_x * a.support_x, a.outside.mode_y, first_row, a.factor_y, kSupport, a.source.height, bottom - top,
+                 left_out_y);
   }
 
   const std::int32_t wanted = a.first_x + left * a.factor_x;  // the first column that counts
   const std::int32_t shift = wanted - floor_of(wanted, kPixels) * kPixels;
   const std::int32_t x = wanted - shift + kPixels * static_cast<std::int32_t>(threadIdx.x);
   std::int32_t places[kPixels];  // of each pixel in shared memory, -1 where it is not needed
-  std::int32_t inside[kPixels];  // the column that stands in for it
-  unsigned outside = 0;          // a bit for each that lies in a constant border
+  const auto column_for = [&](std::int32_t column) { return read_for(a.outside.mode_x, column, a.source.width); };
+  const std::int32_t nearest = kPixels == 1 ? column_for(x) : clamped(x, a.source.width);
+  std::int32_t apart[kPixels];  // how far the column that stands in for it lies from that
+  unsigned outside = 0;         // a bit for each that is left out
 #pragma unroll
   for (int p = 0; p < kPixels; ++p) {
     const std::int32_t column = kPixels * static_cast<std::int32_t>(threadIdx.x) + p - shift;
     const bool is_kept = column >= 0 && column < shape.columns - shift;
     places[p] = is_kept ? (column / a.factor_x * shape.pitch + column % a.factor_x) * 4 : -1;
-    inside[p] = mapped(a.outside.mode_x, x + p, a.source.width);
-    if (inside[p] < 0) outside |= 1U << p, inside[p] = 0;
+    apart[p] = column_for(x + p) - nearest;
+    if (a.outside.mode_x == kConstant && (x + p < 0 || x + p >= a.source.width)) outside |= 1U << p;
   }
   __syncthreads();
 
   const char* const image = row_of(a.source, block.image, 0);
-  const bool has_constant = a.outside.mode_x == kConstant || a.outside.mode_y == kConstant;
   // All threads of a warp go the same way: were it left to each, loads of one way would wait for those of the other.
-  const bool is_whole =
-      kPixels == 1 || __all_sync(~0U, (a.source.data | static_cast<std::uint64_t>(a.source.row_bytes | a.source.image_bytes)) % 16 == 0 &&
-                                          x >= 0 && x + kPixels <= a.source.width);
-  const std::int64_t first = inside[0] * OneSpan::kPixelBytes;
-  OneSpan spans[kDecimateRows];
+  const bool is_whole = __all_sync(~0U, (a.source.data | static_cast<std::uint64_t>(a.source.row_bytes | a.source.image_bytes)) % 16 == 0 &&
+                                            x >= 0 && x + kPixels <= a.source.width);
+  // What is loaded next lies so far from what was loaded last. An address that is used again keeps its registers: others would be given to
+  // the next load from shared memory, which would wait until this one has read them.
+  const char* at = image + nearest * OneSpan::kPixelBytes;
+  constexpr int kAhead = span_rows_ahead(Pixels::component, kSupport);
+  OneSpan spans[kAhead];
   const auto fetch = [&](int i, std::int32_t row) {
-    const char* const at = image + max(rows[row], std::int64_t{0});
-    if (is_whole) {
-      spans[i] = OneSpan::load(at + first);
+    at += rows[row];
+    if (kPixels == 1 || is_whole) {
+      spans[i] = OneSpan::load(at);
     } else {
-      spans[i] = OneSpan::load_each(at, inside);
+      spans[i] = OneSpan::load_each(at, apart);
     }
   };
-  const auto numbers = [&](const OneSpan& span, std::int32_t row, float(&v)[kNumbers]) {
+  // Without the mask the compiler keeps floats where they were loaded, loads the next ones elsewhere, and waits for them to move.
+  const auto numbers = [&](const OneSpan& span, std::uint32_t mask, float(&v)[kNumbers]) {
+    const OneSpan kept{make_uint4(span.bits.x & mask, span.bits.y & mask, span.bits.z & mask, span.bits.w & mask)};
 #pragma unroll
     for (int p = 0; p < kPixels; ++p) {
-      const Four four = Pixels::numbers(a, reinterpret_cast<const typename Pixels::Stored*>(&span)[p]);
+      const Four four = OneSpan::numbers(a, reinterpret_cast<const typename Pixels::Stored*>(&kept)[p]);
 #pragma unroll
       for (int c = 0; c < 4; ++c) v[4 * p + c] = four.at[c];
-    }
-    // By one. Without it the compiler keeps numbers where they were loaded, loads the next ones elsewhere, and waits for them to move.
-    if constexpr (kByStep) {
-#pragma unroll
-      for (float& number : v) number *= static_cast<float>(a.from.scale);
-    }
-    if (has_constant) {
-      const bool is_row_outside = rows[row] == -1;
-#pragma unroll
-      for (int n = 0; n < kNumbers; ++n) {
-        if (is_row_outside || (outside >> n / 4 & 1U) != 0) v[n] = static_cast<float>(a.outside.value[n % 4]);
-      }
     }
   };
   float sums[kSupport][kNumbers] = {};
@@ -327,7 +407,7 @@ __device__ void gauss_spans(const GaussDecimate& a) {
   };
 
 #pragma unroll
-  for (int i = 0; i < kDecimateRows; ++i) {
+  for (int i = 0; i < kAhead; ++i) {
     if (i < a.step_rows && a.source.is_aligned) fetch(i, i);
   }
   std::int32_t row = 0;
@@ -343,10 +423,10 @@ __device__ void gauss_spans(const GaussDecimate& a) {
       }
       if (a.source.is_aligned) {
 #pragma unroll
-        for (int i = 0; i < kDecimateRows; ++i) {
+        for (int i = 0; i < kAhead; ++i) {
           if (i >= a.step_rows) break;
           float v[kNumbers];
-          numbers(spans[i], row + i, v);
+          numbers(spans[i], masks[row + i], v);
           fetch(i, row + a.step_rows + i);
           add(v, phase + i);
         }
@@ -354,7 +434,8 @@ __device__ void gauss_spans(const GaussDecimate& a) {
 #pragma unroll 1
         for (int i = 0; i < a.step_rows; ++i) {
           float v[kNumbers];
-          numbers(OneSpan::load_anywhere(a, image + max(rows[row + i], std::int64_t{0}), inside), row + i, v);
+          at += rows[row + i];
+          numbers(OneSpan::load_anywhere(a, at, apart), masks[row + i], v);
           add(v, phase + i);
         }
       }
@@ -374,11 +455,22 @@ __device__ void gauss_spans(const GaussDecimate& a) {
 #pragma unroll
       for (int p = 0; p < kPixels; ++p) {
         const float* const v = sums[0] + 4 * p;
-        if (places[p] >= 0) *reinterpret_cast<float4*>(columns + places[p]) = make_float4(v[0], v[1], v[2], v[3]);
+        const float4 sum = (outside >> p & 1U) != 0 ? float4{} : make_float4(v[0], v[1], v[2], v[3]);
+        if (places[p] >= 0) *reinterpret_cast<float4*>(columns + places[p]) = sum;
       }
       __syncthreads();
-      float* const out = reinterpret_cast<float*>(row_of(a.destination, block.image, y)) + std::int64_t{left} * 4;
-      with_support(a.support_x, [&](auto support) { sum_across<4, decltype(support)::value>(a, shape, weights_x, columns, samples, out); });
+      auto* const out = reinterpret_cast<float4*>(row_of(a.destination, block.image, y)) + left;
+      // As many threads as there are take part, in one round.
+      const LeftOut left_out{has_constant ? left_out_x : nullptr, has_constant ? left_out_y[y - top] : 0.0F};
+      const bool by_channels = 4 * samples <= static_cast<std::int32_t>(blockDim.x);
+      with_support(a.support_x, [&](auto support) {
+        constexpr int kSupportX = decltype(support)::value;
+        if (by_channels) {
+          sum_across<4, kSupportX>(a, shape, weights_x, columns, samples, left_out, reinterpret_cast<float*>(out));
+        } else {
+          sum_fours_across<kSupportX>(a, shape, weights_x, reinterpret_cast<const float4*>(columns), samples, left_out, out);
+        }
+      });
       filled ^= 1;
     }
 #pragma unroll
@@ -405,7 +497,8 @@ __device__ void gauss_spans(const GaussDecimate& a) {
       add(1_any, AnyCoding<1>, 8, false) add(2_any, AnyCoding<2>, 8, false) add(3_any, AnyCoding<3>, 8, false)                        \
           add(4_any, AnyCoding<4>, 8, false)
 #define MOLLIFY_GAUSS_SPANS_SUPPORTS(add, name, pixels) add(name, pixels, 3) add(name, pixels, 4) add(name, pixels, 5) add(name, pixels, 6)
-#define MOLLIFY_OF_GAUSS_SPANS(add) \
+#define MOLLIFY_OF_GAUSS_SPANS(add)                   \
+  MOLLIFY_GAUSS_SPANS_SUPPORTS(add, 4_u8, BytesOf<4>) \
   MOLLIFY_GAUSS_SPANS_SUPPORTS(add, 4_f16, HalvesOf<4>) MOLLIFY_GAUSS_SPANS_SUPPORTS(add, 4_f32, FloatsOf<4>)
 
 extern "C" {

@@ -132,7 +132,6 @@ __device__ void gauss_grid_matrix(const GaussGrid& a) {
 
 extern "C" {
 MOLLIFY_GAUSS_GRID_MATRIX(1)
-MOLLIFY_GAUSS_GRID_MATRIX(4)
 }
 
 }  // namespace mollify::cuda

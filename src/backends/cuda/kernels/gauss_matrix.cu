@@ -355,7 +355,6 @@ __device__ void gauss_matrix(const GaussMatrix& a) {
 #define MOLLIFY_GAUSS_MATRIX_TILES(add, name, component, channels) add(name, component, channels, 1) add(name, component, channels, 2)
 #define MOLLIFY_OF_GAUSS_MATRIX(add)                        \
   MOLLIFY_GAUSS_MATRIX_TILES(add, 1_u8, Component::u8, 1)   \
-  MOLLIFY_GAUSS_MATRIX_TILES(add, 4_u8, Component::u8, 4)   \
   MOLLIFY_GAUSS_MATRIX_TILES(add, 1_f16, Component::f16, 1) \
   MOLLIFY_GAUSS_MATRIX_TILES(add, 1_f32, Component::f32, 1)
 

@@ -152,13 +152,10 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
 #define MOLLIFY_OF_ANY_SUPPORT(add)                                                                        \
   add(1_any, AnyCoding<1>, 8, false) add(2_any, AnyCoding<2>, 8, false) add(3_any, AnyCoding<3>, 8, false) \
       add(4_any, AnyCoding<4>, 8, false)
-#define MOLLIFY_OF_UPSAMPLE_CHANNELS(add, channels)                     \
-  MOLLIFY_OF_COMPILED_SUPPORTS(add, channels##_u8, BytesOf<channels>)   \
-  MOLLIFY_OF_COMPILED_SUPPORTS(add, channels##_f16, HalvesOf<channels>) \
-  MOLLIFY_OF_COMPILED_SUPPORTS(add, channels##_f32, FloatsOf<channels>)
-#define MOLLIFY_OF_GAUSS_UPSAMPLE(add) \
-  MOLLIFY_OF_UPSAMPLE_CHANNELS(add, 1) \
-  MOLLIFY_OF_UPSAMPLE_CHANNELS(add, 4) \
+#define MOLLIFY_OF_GAUSS_UPSAMPLE(add)                  \
+  MOLLIFY_OF_COMPILED_SUPPORTS(add, 1_u8, BytesOf<1>)   \
+  MOLLIFY_OF_COMPILED_SUPPORTS(add, 1_f16, HalvesOf<1>) \
+  MOLLIFY_OF_COMPILED_SUPPORTS(add, 1_f32, FloatsOf<1>) \
   MOLLIFY_OF_ANY_SUPPORT(add)
 
 extern "C" {

@@ -181,7 +181,6 @@ __device__ void gauss_upsample_matrix(const GaussUpsampleMatrix& a) {
   add(name, numbers, component, channels, 1) add(name, numbers, component, channels, 2)
 #define MOLLIFY_OF_GAUSS_UPSAMPLE_MATRIX(add)                             \
   MOLLIFY_GAUSS_UPSAMPLE_MATRIX_ROWS(add, 1_u8, Halves, Component::u8, 1) \
-  MOLLIFY_GAUSS_UPSAMPLE_MATRIX_ROWS(add, 4_u8, Halves, Component::u8, 4) \
   MOLLIFY_GAUSS_UPSAMPLE_MATRIX_ROWS(add, 1_f16, Tf32, Component::f16, 1) \
   MOLLIFY_GAUSS_UPSAMPLE_MATRIX_ROWS(add, 1_f32, Tf32, Component::f32, 1)
 

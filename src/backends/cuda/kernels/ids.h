@@ -6,7 +6,7 @@
 
 namespace mollify::cuda {
 
-inline constexpr std::array<std::string_view, 24> kKernelIds = {"box_along",
+inline constexpr std::array<std::string_view, 25> kKernelIds = {"box_along",
                                                                 "box_any",
                                                                 "box_blocks",
                                                                 "box_columns",
@@ -21,6 +21,7 @@ inline constexpr std::array<std::string_view, 24> kKernelIds = {"box_along",
                                                                 "gauss_grid_tile",
                                                                 "gauss_matrix",
                                                                 "gauss_spans",
+                                                                "gauss_strips",
                                                                 "gauss_upsample",
                                                                 "gauss_upsample_matrix",
                                                                 "nxn_direct",

@@ -97,6 +97,20 @@ struct DecimateMatrixArguments {
   }
 };
 
+/// gauss_strips, whose taps are those of the blur and then the splines.
+struct StripsArguments {
+  CoarseGridArguments grid;
+  PerAxis<Whole> taps;  ///< of the blur
+  Whole step_rows;      ///< of coarse samples that are blurred at once
+  Whole source_width;   ///< coarse samples of a row that are no padding
+  static void each(auto& self, auto visit) {
+    visit("", self.grid);
+    visit("taps", self.taps);
+    visit("step_rows", self.step_rows);
+    visit("source_width", self.source_width);
+  }
+};
+
 /// gauss_upsample_matrix.
 struct UpsampleMatrixArguments {
   CoarseGridArguments grid;

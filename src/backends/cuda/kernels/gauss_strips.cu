@@ -1,0 +1,215 @@
+// gauss.decimate: the last two steps at once, of images of four channels, by sums of f32. A block of threads moves down a strip of pixels.
+// It blurs a few rows of the grid at a time, in shared memory, and makes pixels of them from there.
+#include "backends/cuda/kernels/gauss_strips_shape.h"
+#include "backends/cuda/kernels/gauss_sums.cuh"
+
+namespace mollify::cuda {
+namespace {
+
+/// Adds to sums[p] what `count` taps make of the samples from p on. load(k) gives samples 4 k to 4 k + 3. Taps are in shared memory, with
+/// zeros behind them, which up to six samples behind those of a sum are multiplied with.
+template <class Load>
+__device__ void add_fours(const float4* taps, std::int32_t count, float4 (&sums)[kStripSums], const Load& load) {
+  const auto add = [&](int p, float w, const float4& v) {
+    sums[p] = make_float4(fmaf(w, v.x, sums[p].x), fmaf(w, v.y, sums[p].y), fmaf(w, v.z, sums[p].z), fmaf(w, v.w, sums[p].w));
+  };
+  float weights[8];  // of the four before, and these
+  const auto next = [&](std::int32_t k) {
+    const float4 w = taps[k];
+    weights[4] = w.x, weights[5] = w.y, weights[6] = w.z, weights[7] = w.w;
+  };
+  float4 samples[4];
+  load(0, samples);
+  next(0);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+#pragma unroll
+    for (int p = 0; p <= i; ++p) add(p, weights[4 + i - p], samples[i]);
+  }
+#pragma unroll 1
+  for (std::int32_t k = 1; 4 * k < count + kStripSums - 1; ++k) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) weights[i] = weights[4 + i];
+    load(k, samples);
+    next(k);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+#pragma unroll
+      for (int p = 0; p < kStripSums; ++p) add(p, weights[4 + i - p], samples[i]);
+    }
+  }
+}
+
+/// One of the sums that threads share out: groups of `count`, one after the other.
+struct PerItem {
+  std::int32_t group;
+  std::int32_t at;  ///< in the group
+  /// To the thread's next one.
+  __device__ void advance(std::int32_t count) {
+    for (at += kStripThreads; at >= count; at -= count) ++group;
+  }
+};
+
+/// A thread makes pixels of 16 bytes of each row. Threads share out the sums of the blur: four rows or four columns at a time.
+template <class Pixels, int kSupport>
+__device__ void gauss_strips(const GaussStrips& a) {
+  constexpr int kPixels = strip_pixels(Pixels::component), kNumbers = 4 * kPixels;
+  constexpr int kNear = kSupport + (kPixels > 1 ? 1 : 0);  // coarse samples of a row that a thread's pixels are made of
+  const StripShape shape(kPixels, a.factor_x, a.support_x, a.taps_x);
+  extern __shared__ int4 memory[];
+  auto* const tile = reinterpret_cast<float4*>(memory);
+  float4* const blurred = tile + a.step_rows * shape.pitch;
+  auto* const taps_x = reinterpret_cast<float*>(blurred + a.step_rows * shape.blurred);
+  float* const taps_y = taps_x + padded_taps(a.taps_x);
+  float* const weights_y = taps_y + padded_taps(a.taps_y);
+  const auto* const splines = reinterpret_cast<const float*>(a.splines);
+  const auto put_taps = [](const float* from, std::int32_t count, float* to) {
+    for (std::int32_t i = threadIdx.x; i < padded_taps(count); i += kStripThreads) to[i] = i < count ? from[i] : 0.0F;
+  };
+  put_taps(reinterpret_cast<const float*>(a.taps), a.taps_x, taps_x);
+  put_taps(reinterpret_cast<const float*>(a.taps) + a.taps_x, a.taps_y, taps_y);
+  put_row_weights(splines + a.factor_x * a.support_x, a.factor_y, a.support_y, kSupport, false, 1.0F / Pixels::full, weights_y);
+
+  const BlockPlace block = block_place(a);
+  const std::int32_t left = block.across * kStripThreads * kPixels;                // of the strip's pixels
+  const std::int32_t first = (a.first_x + left) / a.factor_x - (a.support_x - 1);  // blurred sample that the strip begins with
+  const std::int32_t x = left + kPixels * static_cast<std::int32_t>(threadIdx.x);
+  const std::int32_t newest = (a.first_x + x + kPixels - 1) / a.factor_x;
+  float weights_x[kNear][kPixels];
+  std::int32_t places[kNear];
+#pragma unroll
+  for (int j = 0; j < kNear; ++j) {
+    // A pixel of a span may have nothing of the last one, which must be a number all the same.
+    places[j] = shape.place(max(newest - j - first, 0));
+#pragma unroll
+    for (int p = 0; p < kPixels; ++p) {
+      const std::int32_t at = a.first_x + x + p - (newest - j) * a.factor_x;
+      weights_x[j][p] = at >= 0 && at < a.factor_x * a.support_x ? splines[at] : 0.0F;
+    }
+  }
+
+  const std::int32_t oldest = a.first_y / a.factor_y + block.down * a.rows - (a.support_y - 1);  // row of blurred samples
+  std::int32_t top = (a.first_y / a.factor_y + block.down * a.rows) * a.factor_y - a.first_y;    // row of pixels
+  const std::int32_t bottom = min(top + a.rows * a.factor_y, a.destination.height);
+  const bool is_whole = (a.destination.data | static_cast<std::uint64_t>(a.destination.row_bytes | a.destination.image_bytes)) % 16 == 0 &&
+                        x + kPixels <= a.destination.width;
+  constexpr std::int32_t kPixelBytes = 16 / kPixels;
+  char* out = row_of(a.destination, block.image, max(top, 0)) + std::int64_t{x} * kPixelBytes;
+  // Of the first sums of a thread in each step: down columns and along rows.
+  const auto thread = static_cast<std::int32_t>(threadIdx.x);
+  const PerItem down{thread / shape.columns, thread % shape.columns}, along{thread / shape.spans, thread % shape.spans};
+  const char* const grid = row_of(a.source, block.image, 0);
+  const auto grid_pitch = static_cast<std::uint32_t>(a.source.row_bytes / 16);
+  float rows[kSupport][kNumbers] = {};
+  std::int32_t missing = a.support_y - 1;
+  __syncthreads();
+
+  std::int32_t left_rows = a.rows + a.support_y - 1;  // of blurred samples
+  for (std::int32_t row = oldest; top < bottom; row += a.step_rows) {
+    const std::int32_t step_rows = min(a.step_rows, whole_fours(left_rows));
+    left_rows -= step_rows;
+    for (PerItem item = down; item.group * kStripSums < step_rows; item.advance(shape.columns)) {
+      const std::int32_t y = item.group * kStripSums, column = item.at;
+      const auto from = static_cast<std::uint32_t>(clamped(a.blur_x + first + column, a.source.width));
+      const std::int32_t above = a.blur_y + row + y;
+      float4 sums[kStripSums] = {};
+      add_fours(reinterpret_cast<const float4*>(taps_y), a.taps_y, sums, [&](std::int32_t k, float4(&v)[4]) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const auto at = static_cast<std::uint32_t>(clamped(above + 4 * k + i, a.source.height));
+          v[i] = reinterpret_cast<const float4*>(grid)[at * grid_pitch + from];
+        }
+      });
+#pragma unroll
+      for (int p = 0; p < kStripSums; ++p) tile[(y + p) * shape.pitch + shape.place(column)] = sums[p];
+    }
+    __syncthreads();
+    for (PerItem item = along; item.group < step_rows; item.advance(shape.spans)) {
+      const std::int32_t y = item.group, span = shape.place(kStripSums) * item.at;
+      const float4* const at = tile + y * shape.pitch + span;
+      float4 sums[kStripSums] = {};
+      add_fours(reinterpret_cast<const float4*>(taps_x), a.taps_x, sums, [&](std::int32_t k, float4(&v)[4]) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) v[i] = at[shape.place(4) * k + i];
+      });
+#pragma unroll
+      for (int p = 0; p < kStripSums; ++p) blurred[y * shape.blurred + span + p] = sums[p];
+    }
+    __syncthreads();
+
+    for (std::int32_t i = 0; i < step_rows && top < bottom; ++i) {
+      const float4* const samples = blurred + i * shape.blurred;
+#pragma unroll
+      for (int j = kSupport - 1; j > 0; --j) {
+#pragma unroll
+        for (int n = 0; n < kNumbers; ++n) rows[j][n] = rows[j - 1][n];
+      }
+#pragma unroll
+      for (int j = 0; j < kNear; ++j) {
+        const float4 v = samples[places[j]];
+#pragma unroll
+        for (int n = 0; n < kNumbers; ++n) {
+          const float number = n % 4 == 0 ? v.x : n % 4 == 1 ? v.y : n % 4 == 2 ? v.z : v.w;
+          rows[0][n] = j == 0 ? weights_x[j][n / 4] * number : fmaf(weights_x[j][n / 4], number, rows[0][n]);
+        }
+      }
+      if (missing > 0) {
+        --missing;
+        continue;
+      }
+      const std::int32_t from = max(-top, 0), to = min(a.factor_y, bottom - top);
+      const auto mixed = [&](std::int32_t phase, float(&v)[kNumbers]) {
+        float weights[whole_fours(kSupport)];
+        load_row_weights<kSupport>(weights_y, phase, weights);
+#pragma unroll
+        for (int j = 0; j < kSupport; ++j) {
+#pragma unroll
+          for (int n = 0; n < kNumbers; ++n) v[n] = j == 0 ? weights[j] * rows[j][n] : fmaf(weights[j], rows[j][n], v[n]);
+        }
+      };
+      if (is_whole) {
+#pragma unroll 2
+        for (std::int32_t phase = from; phase < to; ++phase) {
+          float v[kNumbers];
+          mixed(phase, v);
+          *reinterpret_cast<uint4*>(out) = Pixels::fractions_of_span(v);
+          out += a.destination.row_bytes;
+        }
+      } else {
+#pragma unroll 1
+        for (std::int32_t phase = from; phase < to; ++phase) {
+          float v[kNumbers];
+          mixed(phase, v);
+#pragma unroll
+          for (int p = 0; p < kPixels; ++p) {
+            if (x + p < a.destination.width) {
+              Pixels::store_fraction_each(a, out - std::int64_t{x} * kPixelBytes, 4 * (x + p),
+                                          {{v[4 * p], v[4 * p + 1], v[4 * p + 2], v[4 * p + 3]}});
+            }
+          }
+          out += a.destination.row_bytes;
+        }
+      }
+      top += a.factor_y;
+    }
+  }
+}
+
+}  // namespace
+
+#define MOLLIFY_GAUSS_STRIPS(name, pixels, support)                                   \
+  __global__ void __launch_bounds__(kStripThreads, strips_at_once(pixels::component)) \
+      gauss_strips_##name##_##support(const __grid_constant__ GaussStrips a) {        \
+    gauss_strips<pixels, support>(a);                                                 \
+  }
+#define MOLLIFY_GAUSS_STRIPS_SUPPORTS(add, name, pixels) add(name, pixels, 3) add(name, pixels, 4) add(name, pixels, 5) add(name, pixels, 6)
+#define MOLLIFY_OF_GAUSS_STRIPS(add)                     \
+  MOLLIFY_GAUSS_STRIPS_SUPPORTS(add, 4_u8, BytesOf<4>)   \
+  MOLLIFY_GAUSS_STRIPS_SUPPORTS(add, 4_f16, HalvesOf<4>) \
+  MOLLIFY_GAUSS_STRIPS_SUPPORTS(add, 4_f32, FloatsOf<4>)
+
+extern "C" {
+MOLLIFY_OF_GAUSS_STRIPS(MOLLIFY_GAUSS_STRIPS)
+}
+
+}  // namespace mollify::cuda
