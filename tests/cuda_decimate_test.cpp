@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cases/cases.h"
@@ -14,7 +15,8 @@
 namespace mollify {
 namespace {
 
-// Each support, factors of one step and of several, spans that begin before the image and end behind it, every border, regions, strides.
+// Each support that kernels are compiled for, factors of one step and of several, spans that begin before the image and end behind it,
+// every border, regions, strides.
 TEST(CudaSpans, AgreeWithTheReference) {
   const Device device = Device::open("cuda").value();
   for (const std::string image : {"297x141/rgba16f/", "141x297/rgba32f/", "533x91/rgba8/"}) {
@@ -24,6 +26,10 @@ TEST(CudaSpans, AgreeWithTheReference) {
           ":factor=12x16,support=5/gaussian:sigma=50x60/wrap/max_error=0.001", "/gaussian:sigma=20/constant+reflect:value=0.25_0.8_0.1_0.6",
           "/gaussian:sigma=10/reflect+constant:value=0.25_0.8_0.1_0.6/layout=padded",
           ":factor=4,support=6/gaussian:sigma=9/reflect/max_error=0.001", "/gaussian:sigma=12x9/clamp/stride=3x2"}) {
+      // Bytes have kernels for up to four, halves for up to five.
+      const auto has = [&](std::string_view support) { return text.find(support) != std::string::npos; };
+      if (image.ends_with("rgba8/") && (has("support=5") || has("support=6"))) continue;
+      if (image.ends_with("rgba16f/") && has("support=6")) continue;
       const std::size_t slash = text.find('/');
       const Result<cases::Case> c = cases::parse_case("gauss.decimate" + text.substr(0, slash) + "/" + image + text.substr(slash + 1));
       ASSERT_TRUE(c) << text << ": " << c.error().message;

@@ -113,8 +113,11 @@ struct SpanSums {
 
 /// Nothing where kernels are not compiled for it, or shared memory has no room.
 std::optional<SpanSums> spans_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
-  if (!has_spans(p) || y.support() < cuda::kLeastCompiledSupport || y.support() > cuda::kMostCompiledSupport) return std::nullopt;
+  if (!has_spans(p)) return std::nullopt;
   const cuda::Component component = component_of(p);
+  for (const AxisPlan* axis : {&x, &y}) {
+    if (axis->support() < cuda::kLeastCompiledSupport || axis->support() > cuda::most_span_support(component)) return std::nullopt;
+  }
   const std::int32_t components = 4 * cuda::pixels_of_span(component);
   const Result<std::int32_t> threads = decimating_threads(p, x, components, cuda::span_threads(component));
   if (!threads) return std::nullopt;
@@ -337,7 +340,7 @@ std::optional<Pass> expanding_by_strips(const Problem& p, const AxisPlan& x, con
   const cuda::Component component = component_of(p);
   const auto support_x = static_cast<std::int32_t>(x.support()), support_y = static_cast<std::int32_t>(y.support());
   const std::int32_t support = cuda::strips_support(support_x, support_y);
-  if (support > cuda::kMostCompiledSupport || x.factor < cuda::least_strip_factor(component)) return std::nullopt;
+  if (support > cuda::most_span_support(component) || x.factor < cuda::least_strip_factor(component)) return std::nullopt;
   const auto taps_x = static_cast<std::int32_t>(x.coarse.weights.size()), taps_y = static_cast<std::int32_t>(y.coarse.weights.size());
   const std::int32_t pixels = cuda::strip_pixels(component), columns = pixels * cuda::kStripThreads;
   const std::int32_t step = cuda::strip_step_rows(component);

@@ -17,6 +17,12 @@ inline constexpr int kMostSupport = 8;        ///< coarse samples on an axis tha
 inline constexpr int kLeastCompiledSupport = 3;
 inline constexpr int kMostCompiledSupport = 6;
 
+/// Images of four channels: the most coarse samples on either axis that kernels of spans and strips are compiled for, from
+/// kLeastCompiledSupport on.
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr int most_span_support(Component component) {
+  return component == Component::u8 ? 4 : component == Component::f16 ? 5 : kMostCompiledSupport;
+}
+
 /// Floats of the weights of an axis in shared memory: for each pixel of a coarse sample those of all that it belongs to, in whole fours.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t floats_of_weights(std::int32_t factor, std::int32_t support) {
   return factor * whole_fours(support);

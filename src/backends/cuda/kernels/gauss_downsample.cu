@@ -103,6 +103,17 @@ __device__ int4 mapped_columns(const GaussDecimate& a, std::int32_t component) {
   return make_int4(at[0], at[1], at[2], at[3]);
 }
 
+/// The same of a support that spans have.
+template <int kMostSupport, class Body>
+__device__ void with_span_support(std::int32_t support, const Body& body) {
+  if (support == 3) return body(std::integral_constant<int, 3>{});
+  if (kMostSupport == 4 || support == 4) return body(std::integral_constant<int, 4>{});
+  if constexpr (kMostSupport > 4) {
+    if (kMostSupport == 5 || support == 5) return body(std::integral_constant<int, 5>{});
+    if constexpr (kMostSupport > 5) body(std::integral_constant<int, 6>{});
+  }
+}
+
 /// A block of threads moves down a strip of columns. A thread sums up four components of rows for all coarse samples that these belong to.
 /// The rows of a step are summed by themselves first, which rounds less.
 template <class Pixels, int kSupport, bool kExact>
@@ -281,7 +292,7 @@ struct Span {
   static __device__ Span load(const char* at) { return {reinterpret_cast<const uint4*>(at)[0]}; }
   /// Each pixel of a row so many pixels from `at`. Addresses are multiples of a pixel's size.
   static __device__ Span load_each(const char* at, const std::int32_t (&x)[kPixels]) {
-    using Pixel = std::conditional_t<kPixels == 1, uint4, std::conditional_t<kPixels == 2, uint2, unsigned>>;
+    using Pixel = typename Pixels::Stored;
     Span span;
 #pragma unroll
     for (int p = 0; p < kPixels; ++p) reinterpret_cast<Pixel*>(&span)[p] = reinterpret_cast<const Pixel*>(at)[x[p]];
@@ -463,7 +474,7 @@ __device__ void gauss_spans(const GaussDecimate& a) {
       // As many threads as there are take part, in one round.
       const LeftOut left_out{has_constant ? left_out_x : nullptr, has_constant ? left_out_y[y - top] : 0.0F};
       const bool by_channels = 4 * samples <= static_cast<std::int32_t>(blockDim.x);
-      with_support(a.support_x, [&](auto support) {
+      with_span_support<most_span_support(Pixels::component)>(a.support_x, [&](auto support) {
         constexpr int kSupportX = decltype(support)::value;
         if (by_channels) {
           sum_across<4, kSupportX>(a, shape, weights_x, columns, samples, left_out, reinterpret_cast<float*>(out));
@@ -496,10 +507,11 @@ __device__ void gauss_spans(const GaussDecimate& a) {
   add(1_f32, FloatsOf<1>, 3, true) add(1_f32, FloatsOf<1>, 4, true) add(1_f32, FloatsOf<1>, 5, true) add(1_f32, FloatsOf<1>, 6, true) \
       add(1_any, AnyCoding<1>, 8, false) add(2_any, AnyCoding<2>, 8, false) add(3_any, AnyCoding<3>, 8, false)                        \
           add(4_any, AnyCoding<4>, 8, false)
-#define MOLLIFY_GAUSS_SPANS_SUPPORTS(add, name, pixels) add(name, pixels, 3) add(name, pixels, 4) add(name, pixels, 5) add(name, pixels, 6)
-#define MOLLIFY_OF_GAUSS_SPANS(add)                   \
-  MOLLIFY_GAUSS_SPANS_SUPPORTS(add, 4_u8, BytesOf<4>) \
-  MOLLIFY_GAUSS_SPANS_SUPPORTS(add, 4_f16, HalvesOf<4>) MOLLIFY_GAUSS_SPANS_SUPPORTS(add, 4_f32, FloatsOf<4>)
+#define MOLLIFY_OF_SPANS_OF_BYTES(add) add(4_u8, BytesOf<4>, 3) add(4_u8, BytesOf<4>, 4)
+#define MOLLIFY_OF_SPANS_OF_HALVES(add) add(4_f16, HalvesOf<4>, 3) add(4_f16, HalvesOf<4>, 4) add(4_f16, HalvesOf<4>, 5)
+#define MOLLIFY_OF_SPANS_OF_FLOATS(add) \
+  add(4_f32, FloatsOf<4>, 3) add(4_f32, FloatsOf<4>, 4) add(4_f32, FloatsOf<4>, 5) add(4_f32, FloatsOf<4>, 6)
+#define MOLLIFY_OF_GAUSS_SPANS(add) MOLLIFY_OF_SPANS_OF_BYTES(add) MOLLIFY_OF_SPANS_OF_HALVES(add) MOLLIFY_OF_SPANS_OF_FLOATS(add)
 
 extern "C" {
 MOLLIFY_OF_GAUSS_DECIMATE(MOLLIFY_GAUSS_DECIMATE)

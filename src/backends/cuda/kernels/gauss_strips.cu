@@ -53,6 +53,7 @@ struct PerItem {
 /// A thread makes pixels of 16 bytes of each row. Threads share out the sums of the blur: four rows or four columns at a time.
 template <class Pixels, int kSupport>
 __device__ void gauss_strips(const GaussStrips& a) {
+  using Pixel = typename Pixels::Stored;
   constexpr int kPixels = strip_pixels(Pixels::component), kNumbers = 4 * kPixels;
   constexpr int kNear = kSupport + (kPixels > 1 ? 1 : 0);  // coarse samples of a row that a thread's pixels are made of
   const StripShape shape(kPixels, a.factor_x, a.support_x, a.taps_x);
@@ -180,9 +181,13 @@ __device__ void gauss_strips(const GaussStrips& a) {
         for (std::int32_t phase = from; phase < to; ++phase) {
           float v[kNumbers];
           mixed(phase, v);
+          const uint4 span = Pixels::fractions_of_span(v);
 #pragma unroll
           for (int p = 0; p < kPixels; ++p) {
-            if (x + p < a.destination.width) {
+            if (x + p >= a.destination.width) break;
+            if (a.destination.is_aligned) {
+              reinterpret_cast<Pixel*>(out)[p] = reinterpret_cast<const Pixel*>(&span)[p];
+            } else {
               Pixels::store_fraction_each(a, out - std::int64_t{x} * kPixelBytes, 4 * (x + p),
                                           {{v[4 * p], v[4 * p + 1], v[4 * p + 2], v[4 * p + 3]}});
             }
@@ -202,11 +207,11 @@ __device__ void gauss_strips(const GaussStrips& a) {
       gauss_strips_##name##_##support(const __grid_constant__ GaussStrips a) {        \
     gauss_strips<pixels, support>(a);                                                 \
   }
-#define MOLLIFY_GAUSS_STRIPS_SUPPORTS(add, name, pixels) add(name, pixels, 3) add(name, pixels, 4) add(name, pixels, 5) add(name, pixels, 6)
-#define MOLLIFY_OF_GAUSS_STRIPS(add)                     \
-  MOLLIFY_GAUSS_STRIPS_SUPPORTS(add, 4_u8, BytesOf<4>)   \
-  MOLLIFY_GAUSS_STRIPS_SUPPORTS(add, 4_f16, HalvesOf<4>) \
-  MOLLIFY_GAUSS_STRIPS_SUPPORTS(add, 4_f32, FloatsOf<4>)
+#define MOLLIFY_OF_STRIPS_OF_BYTES(add) add(4_u8, BytesOf<4>, 3) add(4_u8, BytesOf<4>, 4)
+#define MOLLIFY_OF_STRIPS_OF_HALVES(add) add(4_f16, HalvesOf<4>, 3) add(4_f16, HalvesOf<4>, 4) add(4_f16, HalvesOf<4>, 5)
+#define MOLLIFY_OF_STRIPS_OF_FLOATS(add) \
+  add(4_f32, FloatsOf<4>, 3) add(4_f32, FloatsOf<4>, 4) add(4_f32, FloatsOf<4>, 5) add(4_f32, FloatsOf<4>, 6)
+#define MOLLIFY_OF_GAUSS_STRIPS(add) MOLLIFY_OF_STRIPS_OF_BYTES(add) MOLLIFY_OF_STRIPS_OF_HALVES(add) MOLLIFY_OF_STRIPS_OF_FLOATS(add)
 
 extern "C" {
 MOLLIFY_OF_GAUSS_STRIPS(MOLLIFY_GAUSS_STRIPS)
