@@ -1,6 +1,6 @@
-// gauss.decimate on CUDA, three or four passes: the image becomes a grid of coarse samples, the grid is blurred, and pixels are upsampled
-// from it. Image and result are touched once. Each step is by products of matrices or by sums of f32; by sums the grid is blurred as
-// sep.fused blurs images, or along its rows and then its columns.
+// gauss.decimate on CUDA, two to four passes: the image becomes a grid of coarse samples, the grid is blurred, and pixels are upsampled
+// from it. Image and result are touched once. Each step is by products of matrices or by sums of f32. By sums one pass may blur and
+// upsample; otherwise the grid is blurred as sep.fused blurs images, by tiles, or along its rows and then its columns.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -342,7 +342,7 @@ std::optional<Pass> expanding_by_strips(const Problem& p, const AxisPlan& x, con
   const std::int32_t support = cuda::strips_support(support_x, support_y);
   if (support > cuda::most_span_support(component) || x.factor < cuda::least_strip_factor(component)) return std::nullopt;
   const auto taps_x = static_cast<std::int32_t>(x.coarse.weights.size()), taps_y = static_cast<std::int32_t>(y.coarse.weights.size());
-  const std::int32_t pixels = cuda::strip_pixels(component), columns = pixels * cuda::kStripThreads;
+  const std::int32_t pixels = cuda::pixels_of_span(component), columns = pixels * cuda::kStripThreads;
   const std::int32_t step = cuda::strip_step_rows(component);
   const cuda::StripShape shape(pixels, x.factor, support_x, taps_x);
   if (!check_shared(p, shape.shared_bytes(step, taps_x, taps_y, y.factor, support))) return std::nullopt;

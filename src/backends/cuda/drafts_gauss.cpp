@@ -217,7 +217,7 @@ Draft gauss_strips(const Plan& plan, const Pass& pass, const StripsArguments& gi
   a.blocks_across = ceil_div(a.destination.width, pass.tile.x);
   a.blocks_down = ceil_div(a.first_y % a.factor_y + a.destination.height, pass.tile.y);
   const std::int32_t support = strips_support(a.support_x, a.support_y);
-  const StripShape shape(strip_pixels(component_of<Component>(info(plan.dst.format))), a.factor_x, a.support_x, a.taps_x);
+  const StripShape shape(pixels_of_span(component_of<Component>(info(plan.dst.format))), a.factor_x, a.support_x, a.taps_x);
   const std::int64_t bytes = shape.shared_bytes(a.step_rows, a.taps_x, a.taps_y, a.factor_y, support);
   return {"gauss_strips",
           name_of("gauss_strips", plan, std::string(ending_of(plan)) + "_" + std::to_string(support)),

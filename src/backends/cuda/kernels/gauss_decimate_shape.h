@@ -44,7 +44,8 @@ struct DecimateShape {
         row_floats(whole_fours((columns / factor + 1) * pitch * channels)) {}
 };
 
-/// Of images of four channels, whose threads load 16 bytes: the pixels of these, and the threads of a block. Strips are as wide.
+/// Of images of four channels, whose threads load or store 16 bytes: the pixels of these, and the threads of a block that loads. Its strips
+/// are as wide.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr int pixels_of_span(Component component) {
   return component == Component::u8 ? 4 : component == Component::f16 ? 2 : 1;
 }

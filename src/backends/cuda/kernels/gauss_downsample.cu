@@ -379,8 +379,8 @@ __device__ void gauss_spans(const GaussDecimate& a) {
   // All threads of a warp go the same way: were it left to each, loads of one way would wait for those of the other.
   const bool is_whole = __all_sync(~0U, (a.source.data | static_cast<std::uint64_t>(a.source.row_bytes | a.source.image_bytes)) % 16 == 0 &&
                                             x >= 0 && x + kPixels <= a.source.width);
-  // What is loaded next lies so far from what was loaded last. An address that is used again keeps its registers: others would be given to
-  // the next load from shared memory, which would wait until this one has read them.
+  // The address that was loaded last, to which the next row adds its distance. So it keeps its registers. If they were free at once, the
+  // compiler would give them to the next load from shared memory, which would wait until this load has read them.
   const char* at = image + nearest * OneSpan::kPixelBytes;
   constexpr int kAhead = span_rows_ahead(Pixels::component, kSupport);
   OneSpan spans[kAhead];
@@ -471,7 +471,7 @@ __device__ void gauss_spans(const GaussDecimate& a) {
       }
       __syncthreads();
       auto* const out = reinterpret_cast<float4*>(row_of(a.destination, block.image, y)) + left;
-      // As many threads as there are take part, in one round.
+      // A thread sums up one channel, or all four where one channel a thread would take more than one round.
       const LeftOut left_out{has_constant ? left_out_x : nullptr, has_constant ? left_out_y[y - top] : 0.0F};
       const bool by_channels = 4 * samples <= static_cast<std::int32_t>(blockDim.x);
       with_span_support<most_span_support(Pixels::component)>(a.support_x, [&](auto support) {

@@ -54,7 +54,7 @@ struct PerItem {
 template <class Pixels, int kSupport>
 __device__ void gauss_strips(const GaussStrips& a) {
   using Pixel = typename Pixels::Stored;
-  constexpr int kPixels = strip_pixels(Pixels::component), kNumbers = 4 * kPixels;
+  constexpr int kPixels = pixels_of_span(Pixels::component), kNumbers = 4 * kPixels;
   constexpr int kNear = kSupport + (kPixels > 1 ? 1 : 0);  // coarse samples of a row that a thread's pixels are made of
   const StripShape shape(kPixels, a.factor_x, a.support_x, a.taps_x);
   extern __shared__ int4 memory[];

@@ -10,11 +10,6 @@ namespace mollify::cuda {
 inline constexpr std::int32_t kStripThreads = 128;  ///< of a block, side by side
 inline constexpr std::int32_t kStripSums = 4;       ///< coarse samples next to one another that a thread sums up at once
 
-/// Pixels side by side that a thread makes: 16 bytes.
-[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t strip_pixels(Component component) {
-  return component == Component::u8 ? 4 : component == Component::f16 ? 2 : 1;
-}
-
 /// Blocks that registers of a multiprocessor have room for.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t strips_at_once(Component component) {
   return component == Component::u8 ? 3 : 4;
@@ -36,7 +31,7 @@ inline constexpr std::int32_t kStripMargin = 2 * (kStripSums - 1) + 1;
 }
 /// The least factor across, so that a thread's pixels are made of one coarse sample more than a pixel is.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t least_strip_factor(Component component) {
-  return strip_pixels(component) - 1;
+  return pixels_of_span(component) - 1;
 }
 
 /// Floats of taps with zeros behind them.

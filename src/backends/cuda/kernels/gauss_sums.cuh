@@ -1,7 +1,7 @@
 // Weights of gauss.decimate where sums of f32 make coarse samples of pixels, and pixels of these, by the same splines.
 //   coarse[m] = sum over i of spline[i] * pixel[m * factor - centre + i]
 //   pixel[x] = factor * sum over m of spline[x - m * factor + centre] * coarse[m]
-// The grid of coarse samples in between is blurred by sep_fused.cu or gauss_grid.cu.
+// The grid of coarse samples in between is blurred by sep_fused.cu or gauss_grid.cu, or by what makes pixels of it, gauss_strips.cu.
 #pragma once
 
 #include "backends/cuda/kernels/coding.cuh"
