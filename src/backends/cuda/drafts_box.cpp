@@ -85,7 +85,7 @@ Draft box_along(const Plan& plan, const Pass& pass, const BoxArguments& given, T
   return box_draft(plan, pass, given, "box_wide", "box_along", shape.shared_bytes());
 }
 
-/// Sums of blocks of rows: see box_segments.cuh.
+/// Sums of blocks of rows: see box_blocks.cuh.
 Draft box_blocks(const Plan& plan, const Pass& pass, const BoxBlocksArguments& given, Tables&) {
   BoxAny a{shared_of(plan, pass)};
   a.first_x = pass.origin.x;

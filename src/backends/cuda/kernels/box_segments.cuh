@@ -2,7 +2,7 @@
 // columns of the window in registers, and leave those of a few rows in shared memory. There each thread sums up a segment of a row. Prefix
 // sums of the segments tell with what the first window of each segment begins. From there the thread slides along its segment. Means go
 // through shared memory, so that threads side by side store what lies side by side. The first window of a chunk of a strip is summed up
-// from its pixels or, where windows are high, from sums of blocks of rows, which another kernel makes.
+// from its pixels or, where windows are high, from sums of blocks of rows: box_blocks.cuh.
 //
 // Running sums of floats suffer from cancellation: once a number that is large, infinite or not a number has entered and left a sum,
 // nothing is left of the other numbers. So numbers are multiplied by a power of two with which such sums overflow. A sum that is not finite
@@ -10,167 +10,10 @@
 // that are only added to.
 #pragma once
 
-#include "backends/cuda/kernels/box_segments_shape.h"
-#include "backends/cuda/kernels/pixels.cuh"
+#include "backends/cuda/kernels/box_blocks.cuh"
 
 namespace mollify::cuda {
 namespace {
-
-// A Kind says what is summed up:
-//   Pixel, Sums of a column in registers, and Column, these in shared memory; Number, of which four are the sums of a window.
-//   can_spoil: whether sums may be not finite
-//   load(), store() of a pixel, whose components lie at any multiple of their length
-//   outside(): the pixel of a constant border
-//   enter(), slide(): a pixel becomes part of a column's sums, and another leaves it
-//   column(), add(), take(): to shared memory, and from there to and from the sums of a window
-//   begin(): adds to the sums of a first window what mean() wants beside those of pixels
-//   where sums may be not finite: is_finite(); share(), what a pixel adds to a mean; stored(), a mean as a pixel
-
-/// Whether rows of all images begin at multiples of so many bytes.
-__device__ inline bool are_multiples(const Pixels& images, unsigned bytes) {
-  const std::uint64_t bits = images.data | static_cast<std::uint64_t>(images.row_bytes) | static_cast<std::uint64_t>(images.image_bytes);
-  return bits % bytes == 0;
-}
-
-template <int kColumns, class Pixel>
-struct alignas(sizeof(Pixel) == 16 ? 16 : kColumns * sizeof(Pixel)) Loaded {
-  Pixel at[kColumns];
-};
-
-/// How a block of threads reads and writes pixels: together, where all that it reads is inside the image; one by one, at the edges; or any,
-/// where the constant of a border stands beyond these, or images or rows begin at no multiples of a pixel.
-enum class Access : std::uint8_t { together, single, any };
-
-/// A pixel that begins at no multiple of its length.
-template <class Kind>
-__device__ __noinline__ typename Kind::Pixel load_components(const char* pixel) {
-  return Kind::load(pixel);
-}
-
-/// The pixels of a thread in rows of the source: kStep columns apart.
-template <class Kind, int kColumns, int kStep, Access kAccess>
-class Columns {
- public:
-  using Pixel = typename Kind::Pixel;
-  using Row = Loaded<kColumns, Pixel>;
-  static constexpr int kAlignment = kStep == 1 ? kColumns : 1;  ///< of the first column
-
-  __device__ Columns(const BoxAny& a, const char* data, std::int32_t first, bool are_aligned) {
-    // All threads of a warp go the same way: were it left to each, loads of one way would wait for those of the other.
-    is_inside_ =
-        kAccess == Access::together || __all_sync(~0U, are_aligned && first >= 0 && first + (kColumns - 1) * kStep < a.source.width);
-    data_ = data + (is_inside_ ? kBytes * first : 0);
-    if constexpr (kAccess == Access::any) {
-      outside_ = Kind::outside(a);
-      is_constant_y_ = a.outside.mode_y == kConstant;
-      are_pixels_ = are_multiples(a.source, kBytes);
-    }
-    if constexpr (kAccess != Access::together) {
-#pragma unroll
-      for (int p = 0; p < kColumns; ++p) at_[p] = mapped(a.outside.mode_x, first + p * kStep, a.source.width);
-    }
-  }
-
-  /// Of rows that lie so many bytes from the first of the image.
-  template <int kRows>
-  __device__ void load(const std::int64_t* places, Row (&rows)[kRows]) const {
-    if (kAccess == Access::together || (kAccess == Access::single && is_inside_)) {
-#pragma unroll
-      for (int n = 0; n < kRows; ++n) {
-        if constexpr (kStep == 1) {
-          rows[n] = *reinterpret_cast<const Row*>(data_ + places[n]);
-        } else {
-#pragma unroll
-          for (int p = 0; p < kColumns; ++p) rows[n].at[p] = *reinterpret_cast<const Pixel*>(data_ + places[n] + p * kStep * kBytes);
-        }
-      }
-    } else if (kAccess == Access::single || are_pixels_) {
-      each<kRows>(places, rows, [](const char* pixel) { return *reinterpret_cast<const Pixel*>(pixel); });
-    } else {
-      each<kRows>(places, rows, [](const char* pixel) { return load_components<Kind>(pixel); });
-    }
-  }
-
-  /// Puts the constant of a border where it stands. `y`: of the row.
-  __device__ void settle(const BoxAny& a, std::int32_t y, Row& row) const {
-    if constexpr (kAccess == Access::any) {
-      const bool is_outside = is_constant_y_ && (y < 0 || y >= a.source.height);
-#pragma unroll
-      for (int p = 0; p < kColumns; ++p) {
-        if (is_outside || at_[p] < 0) row.at[p] = outside_;
-      }
-    }
-  }
-
- private:
-  static constexpr std::int64_t kBytes = sizeof(Pixel);
-
-  template <int kRows, class Load>
-  __device__ void each(const std::int64_t* places, Row (&rows)[kRows], const Load& load_pixel) const {
-#pragma unroll
-    for (int n = 0; n < kRows; ++n) {
-#pragma unroll
-      for (int p = 0; p < kColumns; ++p) {
-        const std::int32_t at = kAccess == Access::any ? max(at_[p], 0) : at_[p];
-        rows[n].at[p] = load_pixel(data_ + places[n] + kBytes * at);
-      }
-    }
-  }
-
-  const char* data_;
-  int at_[kAccess == Access::together ? 1 : kColumns];
-  Pixel outside_;
-  bool is_inside_, is_constant_y_, are_pixels_;
-};
-
-constexpr int kRareRows = 4;  ///< that are loaded together by code that rarely runs
-
-/// Adds the rows from `first` to before `last` to sums of columns. Row 0 is row `first_y` of the image. So many rows are loaded together,
-/// and so many are added up by themselves: sums of floats must not depend on how rows are loaded.
-template <class Kind, int kAtOnce, int kGroup, int kColumns, int kStep, Access kAccess>
-__device__ inline void sum_rows(const BoxAny& a, const Columns<Kind, kColumns, kStep, kAccess>& columns, const std::int64_t* places,
-                                std::int32_t first, std::int32_t last, std::int32_t first_y, typename Kind::Sums (&sums)[kColumns]) {
-  static_assert(kGroup % kAtOnce == 0);
-  for (std::int32_t group = first; group < last; group += kGroup) {
-    typename Kind::Sums some[kColumns] = {};  // of floats: sums of few numbers lose little
-#pragma unroll 1
-    for (std::int32_t y = group; y < min(group + kGroup, last); y += kAtOnce) {
-      typename Columns<Kind, kColumns, kStep, kAccess>::Row rows[kAtOnce];
-      columns.load(places + y, rows);
-#pragma unroll
-      for (int n = 0; n < kAtOnce; ++n) {
-        columns.settle(a, first_y + y + n, rows[n]);
-        // Nothing of those behind the last. A branch would hold the loads back until it is taken.
-        if (y + n >= last) rows[n] = {};
-#pragma unroll
-        for (int p = 0; p < kColumns; ++p) Kind::enter(a, Kind::can_spoil ? some[p] : sums[p], rows[n].at[p]);
-      }
-      if constexpr (kAtOnce == kGroup) break;
-    }
-    if constexpr (Kind::can_spoil) {
-#pragma unroll
-      for (int p = 0; p < kColumns; ++p) Kind::add(sums[p], some[p]);
-    }
-  }
-}
-
-__device__ inline bool has_blocks(const BoxSlide& a) {
-  return a.whole > 0 || a.part > 0;
-}
-
-/// Sums of columns of a chunk's first window, from blocks: those from the chunk's own on. Rows of block sums are pairs: of whole blocks,
-/// and of their beginnings.
-template <class Kind, int kColumns, int kStep>
-__device__ inline void add_blocks(const BoxSlide& a, const BlockPlace& block, std::int32_t column, typename Kind::Sums (&sums)[kColumns]) {
-  const auto add_row = [&](std::int32_t row) {
-    const auto* const some = reinterpret_cast<const typename Kind::Sums*>(row_of(a.blocks, block.image, row)) + column;
-#pragma unroll
-    for (int p = 0; p < kColumns; ++p) Kind::add(sums[p], some[p * kStep]);
-  };
-#pragma unroll 2
-  for (int i = 0; i < a.whole; ++i) add_row(2 * (block.down + i));
-  if (a.part > 0) add_row(2 * (block.down + a.whole) + 1);
-}
 
 /// What four sums of a lane `delta` before this one are, of those that share a row.
 template <class Number>
@@ -551,26 +394,6 @@ __device__ void make_strip(const BoxSlide& a, const BlockPlace& block, bool are_
   }
 }
 
-/// The place of each row that a block of threads reads, counted from the first of the image.
-__device__ inline std::int64_t* find_rows(const BoxAny& a, std::int32_t first, std::int32_t count, int4* memory) {
-  auto* const places = reinterpret_cast<std::int64_t*>(memory);
-  for (auto i = static_cast<std::int32_t>(threadIdx.x); i < count; i += static_cast<std::int32_t>(blockDim.x)) {
-    places[i] = max(mapped(a.outside.mode_y, first + i, a.source.height), 0) * a.source.row_bytes;
-  }
-  __syncthreads();
-  return places;
-}
-
-/// How a block of threads reads so many columns and rows.
-__device__ inline Access access_to(const BoxAny& a, unsigned pixel_bytes, bool are_aligned, std::int32_t first_column, std::int32_t columns,
-                                   std::int32_t first_row, std::int32_t rows) {
-  const bool are_columns_inside = first_column >= 0 && first_column + columns <= a.source.width;
-  const bool are_rows_inside = first_row >= 0 && first_row + rows <= a.source.height;
-  const bool is_constant = (a.outside.mode_x == kConstant && !are_columns_inside) || (a.outside.mode_y == kConstant && !are_rows_inside);
-  if (is_constant || !are_multiples(a.source, pixel_bytes)) return Access::any;
-  return are_aligned && are_columns_inside ? Access::together : Access::single;
-}
-
 /// Rare, so it is code of its own, which leaves the registers of the others alone.
 template <class Kind, BoxSegments kShape>
 __device__ __noinline__ void make_any_strip(const BoxSlide& a, BlockPlace block, const std::int64_t* places) {
@@ -594,64 +417,6 @@ __device__ void box_segments(const BoxSlide& a) {
     make_strip<Kind, kShape, Access::together>(a, block, are_aligned, places);
   } else {
     make_strip<Kind, kShape, Access::single>(a, block, are_aligned, places);
-  }
-}
-
-/// Sums of columns of a block of rows, and of its first a.window_y rows. The warps of a block of threads share out the rows.
-template <class Kind, Access kAccess>
-__device__ void sum_block(const BoxAny& a, const BlockPlace& block, bool are_aligned, const std::int64_t* places,
-                          typename Kind::Sums* sums) {
-  using Sums = typename Kind::Sums;
-  constexpr int kColumns = box_block_columns(sizeof(typename Kind::Pixel)), kWarps = kBoxBlockThreads / 32, kReach = 32 * kColumns;
-  static_assert(kReach <= kBoxBlockThreads && kWarps * kReach * sizeof(Sums) <= kBoxBlockSumsBytes);
-  const auto thread = static_cast<std::int32_t>(threadIdx.x);
-  const std::int32_t lane = thread % 32, warp = thread / 32;
-  const std::int32_t first_column = block.across * kReach;
-  const Columns<Kind, kColumns, 1, kAccess> columns(a, row_of(a.source, block.image, 0), a.first_x + first_column + lane * kColumns,
-                                                    are_aligned);
-  Sums all{};
-  const auto add_rows = [&](std::int32_t first, std::int32_t last, int kind) {
-    const std::int32_t share = (last - first + kWarps - 1) / kWarps;
-    const std::int32_t begin = min(first + warp * share, last);
-    Sums some[kColumns] = {};
-    sum_rows<Kind, kAccess == Access::any ? kRareRows : kBoxBlockRows, kBoxBlockRows>(a, columns, places, begin, min(begin + share, last),
-                                                                                      block.down * a.rows + a.first_y, some);
-    __syncthreads();  // those of before have been read
-#pragma unroll
-    for (int p = 0; p < kColumns; ++p) sums[warp * kReach + lane * kColumns + p] = some[p];
-    __syncthreads();
-    if (thread >= kReach) return;
-#pragma unroll
-    for (int w = 0; w < kWarps; ++w) Kind::add(all, sums[w * kReach + thread]);
-    const std::int32_t column = first_column + thread;
-    if (column < a.destination.width) reinterpret_cast<Sums*>(row_of(a.destination, block.image, 2 * block.down + kind))[column] = all;
-  };
-  add_rows(0, a.window_y, 1);
-  add_rows(a.window_y, a.rows, 0);
-}
-
-template <class Kind>
-__device__ __noinline__ void sum_any_block(const BoxAny& a, BlockPlace block, const std::int64_t* places, typename Kind::Sums* sums) {
-  sum_block<Kind, Access::any>(a, block, false, places, sums);
-}
-
-template <class Kind>
-__device__ inline void box_blocks(const BoxAny& a) {
-  constexpr unsigned kPixel = sizeof(typename Kind::Pixel), kColumns = box_block_columns(kPixel);
-  extern __shared__ int4 memory[];
-  const BlockPlace block = block_place(a);
-  const std::int32_t first_row = block.down * a.rows + a.first_y;
-  auto* const sums = reinterpret_cast<typename Kind::Sums*>(memory);
-  const std::int64_t* const places = find_rows(a, first_row, a.rows + kBoxBlockRows, memory + kBoxBlockSumsBytes / 16);
-  const bool are_aligned = are_multiples(a.source, kPixel * kColumns) && a.first_x % static_cast<std::int32_t>(kColumns) == 0;
-  const std::int32_t first = a.first_x + block.across * box_block_reach(kPixel);
-  const Access access = access_to(a, kPixel, are_aligned, first, box_block_reach(kPixel), first_row, a.rows);
-  if (access == Access::any) {
-    sum_any_block<Kind>(a, block, places, sums);
-  } else if (access == Access::together) {
-    sum_block<Kind, Access::together>(a, block, are_aligned, places, sums);
-  } else {
-    sum_block<Kind, Access::single>(a, block, are_aligned, places, sums);
   }
 }
 
