@@ -25,6 +25,8 @@ TEST(CudaSpans, AgreeWithTheReference) {
           ":factor=3x5,support=4/gaussian:sigma=15x18/mirror/roi=61x23+17+9/max_error=0.001",
           ":factor=12x16,support=5/gaussian:sigma=50x60/wrap/max_error=0.001", "/gaussian:sigma=20/constant+reflect:value=0.25_0.8_0.1_0.6",
           "/gaussian:sigma=10/reflect+constant:value=0.25_0.8_0.1_0.6/layout=padded",
+          ":factor=2,support=3/gaussian:sigma=5/clamp/max_error=0.01", ":factor=3,support=4/gaussian:sigma=7x12/mirror/max_error=0.01",
+          ":factor=1x4,support=1x4/gaussian:sigma=1x12/constant:value=0.25_0.8_0.1_0.6/max_error=0.001",
           ":factor=4,support=6/gaussian:sigma=9/reflect/max_error=0.001", "/gaussian:sigma=12x9/clamp/stride=3x2"}) {
       // Bytes have kernels for up to four, halves for up to five.
       const auto has = [&](std::string_view support) { return text.find(support) != std::string::npos; };
@@ -37,8 +39,9 @@ TEST(CudaSpans, AgreeWithTheReference) {
       EXPECT_EQ(result.outcome, cases::Outcome::pass) << image << text << ": " << result.message;
       ASSERT_TRUE(result.plan) << text;
       EXPECT_EQ(result.plan->passes.front().kernel, "gauss_spans") << image << text;
-      const bool has_strides = text.find("stride") != std::string::npos;
-      EXPECT_EQ(result.plan->passes.at(1).kernel, has_strides ? "gauss_grid_tile" : "gauss_strips") << image << text;
+      // Four pixels of bytes would be made of many coarse samples that lie closer.
+      const bool is_close = image.ends_with("rgba8/") && (has("factor=1x") || has("factor=2,"));
+      EXPECT_EQ(result.plan->passes.at(1).kernel, has("stride") || is_close ? "gauss_grid_tile" : "gauss_strips") << image << text;
     }
   }
 }

@@ -34,9 +34,9 @@ DecimationCosts costs_of_products() {
 PerAxis<DecimationCosts> costs_of_spans(int bits) {
   DecimationCosts x{.pixel = bits == 8 ? 0.28 : bits == 16 ? 0.4 : 0.1, .sample = 6.5, .tap = bits == 32 ? 3.0 : 3.6};
   x.shared = bits == 8 ? 0.06 : bits == 16 ? 0.055 : 0.07;
-  x.least_support = 3.0;
   x.most_support = bits == 8 ? 4.0 : bits == 16 ? 5.0 : 6.0;
   DecimationCosts y = x;
+  y.least_support = 3.0;
   if (bits == 8) y.pixel = 1.2;
   y.shared = bits == 8 ? 0.11 : bits == 16 ? 0.045 : 0.028;
   y.step = bits == 32 ? 32.0 : 9.0;

@@ -439,7 +439,7 @@ Result<Proposal> propose(const Problem& p) {
                                                            : not_options(p, {kDecimatePasses});
   if (!known) return known.error();
   if (p.device.backend == Backend::cuda && !p.is_asked_for && is_small(p)) {
-    return refusal("an image of so few pixels takes less time with all taps than three kernels to start");
+    return refusal("an image of so few pixels takes less time with all taps than several kernels to start");
   }
   const std::optional<AxisKernel> of_x = kernel_of(p, Axis::x), of_y = kernel_of(p, Axis::y);
   if (!of_x || !of_y) return refusal("the kernel is neither a Gaussian nor a tent");

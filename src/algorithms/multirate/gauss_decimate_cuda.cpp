@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -35,12 +36,13 @@ double seconds_of_sums(const Problem& p, PixelFormat format, const Work& work) {
 
 /// Threads of a block that decimates, each of which takes `components` of a row: so many that few of its columns are read by its neighbours
 /// as well.
-Result<std::int32_t> decimating_threads(const Problem& p, const AxisPlan& x, std::int32_t components, std::int32_t most) {
+Result<std::int32_t> decimating_threads(const Problem& p, std::int32_t factor, std::int32_t support, std::int32_t components,
+                                        std::int32_t most) {
   const int channels = info(p.src.format).channels;
-  const std::int64_t shared_with_neighbours = (x.support() - 1) * x.factor;
+  const std::int64_t shared_with_neighbours = std::int64_t{support - 1} * factor;
   std::int32_t threads = 128;
   while (threads < most && threads * components / channels < 16 * shared_with_neighbours) threads *= 2;
-  const cuda::DecimateShape shape(channels, threads, components, x.factor, static_cast<std::int32_t>(x.support()));
+  const cuda::DecimateShape shape(channels, threads, components, factor, support);
   if (shape.samples < 1) return refusal("a block of " + std::to_string(threads) + " threads is narrower than one spline");
   return threads;
 }
@@ -66,8 +68,11 @@ std::int32_t decimating_rows(const Problem& p, const PerAxis<std::int32_t>& size
 }
 
 Pass decimating_pass(std::string_view kernel, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
-                     const cuda::DecimateShape& shape, std::int32_t threads, std::int32_t rows, std::int32_t most_ahead) {
-  const cuda::DecimateArguments arguments{.grid = grid_arguments(grid, x, y), .step_rows = rows_ahead(most_ahead, y.factor)};
+                     const PerAxis<std::int32_t>& support, const cuda::DecimateShape& shape, std::int32_t threads, std::int32_t rows,
+                     std::int32_t most_ahead) {
+  cuda::DecimateArguments arguments{.grid = grid_arguments(grid, x, y), .step_rows = rows_ahead(most_ahead, y.factor)};
+  arguments.grid.support_x = support.x;
+  arguments.grid.support_y = support.y;
   Pass pass = make_pass(kernel, arguments, size_of(grid), {shape.samples, rows}, {threads, 1}, Storage::buffer);
   pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
   return pass;
@@ -75,7 +80,8 @@ Pass decimating_pass(std::string_view kernel, const AxisPlan& x, const AxisPlan&
 
 Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, Proposal& out) {
   constexpr std::int32_t kComponents = 4;
-  const Result<std::int32_t> threads = decimating_threads(p, x, kComponents, cuda::kDecimateThreads);
+  const Result<std::int32_t> threads =
+      decimating_threads(p, x.factor, static_cast<std::int32_t>(x.support()), kComponents, cuda::kDecimateThreads);
   if (!threads) return threads.error();
   const int channels = info(p.src.format).channels;
   const auto support_x = static_cast<std::int32_t>(x.support()), support_y = static_cast<std::int32_t>(y.support());
@@ -95,7 +101,7 @@ Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
                                   .operations = reads * area * (support_y + 2.0) * channels / 4.0,
                                   .barriers = 1.0 * *threads / shape.samples,
                                   .bytes = static_cast<double>(source_bytes(p)) + pixels * 4.0 * channels});
-  return decimating_pass("gauss_decimate", x, y, grid, shape, *threads, rows, cuda::kDecimateRows);
+  return decimating_pass("gauss_decimate", x, y, grid, {support_x, support_y}, shape, *threads, rows, cuda::kDecimateRows);
 }
 
 /// Of an image of spans.
@@ -106,6 +112,8 @@ cuda::Component component_of(const Problem& p) {
 
 /// How spans of 16 bytes are summed.
 struct SpanSums {
+  PerAxis<std::int32_t>
+      support;  ///< of the kernel; an axis of fewer coarse samples a pixel, as one that is not decimated, has zeros besides
   std::int32_t threads;
   std::int32_t most_rows;  ///< of coarse samples, of a chunk
   cuda::DecimateShape shape;
@@ -115,22 +123,23 @@ struct SpanSums {
 std::optional<SpanSums> spans_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   if (!has_spans(p)) return std::nullopt;
   const cuda::Component component = component_of(p);
-  for (const AxisPlan* axis : {&x, &y}) {
-    if (axis->support() < cuda::kLeastCompiledSupport || axis->support() > cuda::most_span_support(component)) return std::nullopt;
-  }
+  const auto support_of = [](const AxisPlan& axis) {
+    return std::max(static_cast<std::int32_t>(axis.support()), std::int32_t{cuda::kLeastCompiledSupport});
+  };
+  const PerAxis<std::int32_t> support{support_of(x), support_of(y)};
+  if (std::max(support.x, support.y) > cuda::most_span_support(component)) return std::nullopt;
   const std::int32_t components = 4 * cuda::pixels_of_span(component);
-  const Result<std::int32_t> threads = decimating_threads(p, x, components, cuda::span_threads(component));
+  const Result<std::int32_t> threads = decimating_threads(p, x.factor, support.x, components, cuda::span_threads(component));
   if (!threads) return std::nullopt;
-  const auto support_x = static_cast<std::int32_t>(x.support()), support_y = static_cast<std::int32_t>(y.support());
-  const cuda::DecimateShape shape(4, *threads, components, x.factor, support_x);
-  const std::int32_t most_rows = std::max(cuda::kMostSpanRows / y.factor - (support_y - 1), 1);
-  if (!check_shared(p, cuda::span_shared_bytes(shape, x.factor, support_x, y.factor, support_y, most_rows))) return std::nullopt;
-  return SpanSums{*threads, most_rows, shape};
+  const cuda::DecimateShape shape(4, *threads, components, x.factor, support.x);
+  const std::int32_t most_rows = std::max(cuda::kMostSpanRows / y.factor - (support.y - 1), 1);
+  if (!check_shared(p, cuda::span_shared_bytes(shape, x.factor, support.x, y.factor, support.y, most_rows))) return std::nullopt;
+  return SpanSums{support, *threads, most_rows, shape};
 }
 
 Pass decimating_by_spans(const Problem& p, const SpanSums& spans, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
                          Proposal& out) {
-  const auto support_y = static_cast<std::int32_t>(y.support());
+  const std::int32_t support_y = spans.support.y;
   constexpr std::int32_t kFewestRows = 2;  // with which small images take least
   const std::int32_t rows = std::min(decimating_rows(p, size_of(grid), spans.shape, spans.threads, kFewestRows), spans.most_rows);
   const GpuModel model = gpu_model(p.device);
@@ -139,11 +148,18 @@ Pass decimating_by_spans(const Problem& p, const SpanSums& spans, const AxisPlan
     return wait * (pixel + sample * support_y) * (1.0 + 3.0 / (1.0 * x.factor * y.factor));
   };
   const int bits = info(p.src.format).bits;
-  const double slowness = bits == 8    ? slowness_of(1.05, 0.52, rows_ahead(cuda::kDecimateRows, y.factor) < 5 ? 1.45 : 1.0)
+  const std::int32_t most_ahead = cuda::span_rows_ahead(component_of(p), support_y);
+  const double slowness = bits == 8    ? slowness_of(1.05, 0.52, rows_ahead(most_ahead, y.factor) <= most_ahead / 2 ? 1.45 : 1.0)
                           : bits == 16 ? slowness_of(0.58, 0.24, 1.0)
                                        : slowness_of(0.93, 0.055, 1.0);
   out.seconds += model.launch_seconds + slowness * static_cast<double>(source_bytes(p)) / model.bytes_per_second;
-  return decimating_pass("gauss_spans", x, y, grid, spans.shape, spans.threads, rows, cuda::span_rows_ahead(component_of(p), support_y));
+  Pass pass = decimating_pass("gauss_spans", x, y, grid, spans.support, spans.shape, spans.threads, rows, most_ahead);
+  const auto with_zeros = [](AxisTaps& taps, std::int32_t factor, std::int32_t support) {
+    taps.weights.resize(static_cast<std::size_t>(factor) * static_cast<std::size_t>(support), 0.0);
+  };
+  with_zeros(pass.taps.x, x.factor, spans.support.x);
+  with_zeros(pass.taps.y, y.factor, spans.support.y);
+  return pass;
 }
 
 /// What lies between the beginning of a block and `first`, which it holds: blocks have fixed places in the whole image.
@@ -188,7 +204,7 @@ Result<Pass> decimating_by_products(const Problem& p, const AxisPlan& x, const A
 
   const GpuModel model = gpu_model(p.device);
   // Measured at sigma 4 to 100: times what reading the image takes.
-  const double slowness = format.channels == 4 ? 2.7 : format.bits == 8 ? 6.0 : format.bits == 16 ? 3.5 : 2.6;
+  const double slowness = format.bits == 8 ? 6.0 : format.bits == 16 ? 3.5 : 2.6;
   out.seconds += model.launch_seconds + slowness * slowness_of_grid(x, y) * static_cast<double>(source_bytes(p)) / model.bytes_per_second;
   return pass;
 }
@@ -326,7 +342,7 @@ Pass upsampling_by_products(const Problem& p, const AxisPlan& x, const AxisPlan&
   pass.taps = {spline_taps(x, x.factor), spline_taps(y, y.factor)};
   const GpuModel model = gpu_model(p.device);
   // Measured as well: times what writing the image takes.
-  const double slowness = format.channels == 4 ? 1.6 : format.bits == 8 ? 4.0 : format.bits == 16 ? 2.5 : 2.0;
+  const double slowness = format.bits == 8 ? 4.0 : format.bits == 16 ? 2.5 : 2.0;
   out.seconds +=
       model.launch_seconds + slowness * slowness_of_grid(x, y) * static_cast<double>(p.dst.payload_bytes()) / model.bytes_per_second;
   return pass;
@@ -346,6 +362,8 @@ std::optional<Pass> expanding_by_strips(const Problem& p, const AxisPlan& x, con
   const std::int32_t step = cuda::strip_step_rows(component);
   const cuda::StripShape shape(pixels, x.factor, support_x, taps_x);
   if (!check_shared(p, shape.shared_bytes(step, taps_x, taps_y, y.factor, support))) return std::nullopt;
+  // Places of coarse samples have 32 bits.
+  if (grid_of(p, grid).payload_bytes() / 16 > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
 
   const std::int64_t across = (p.dst.width + columns - 1) / columns;
   const std::int32_t all_rows = p.dst.height / y.factor + 2;
@@ -358,10 +376,14 @@ std::optional<Pass> expanding_by_strips(const Problem& p, const AxisPlan& x, con
                         {cuda::kStripThreads, 1}, Storage::buffer);
   pass.taps = {kernel_and_spline(x.coarse, spline_taps(x, x.factor)), kernel_and_spline(y.coarse, spline_taps(y, y.factor))};
 
-  // Measured: times what writing the image takes.
-  const double area = static_cast<double>(x.factor) * y.factor;
+  // Measured: times what writing the image takes, and for each coarse sample something and its taps.
+  const auto slowness_of = [&](double pixel, double sample, double tap) {
+    return pixel + (sample + tap * (taps_x + taps_y)) / (static_cast<double>(x.factor) * y.factor);
+  };
   const int bits = info(p.dst.format).bits;
-  const double slowness = bits == 8 ? 1.8 + 21.0 / area : bits == 16 ? 1.45 + 8.0 / area : 1.22 + 3.9 / area;
+  const double slowness = bits == 8    ? slowness_of(1.8, 5.0, 0.73)
+                          : bits == 16 ? slowness_of(1.45, 2.0, 0.27)
+                                       : slowness_of(1.22, 1.0, 0.13);
   const GpuModel model = gpu_model(p.device);
   out.seconds += model.launch_seconds + slowness * static_cast<double>(p.dst.payload_bytes()) / model.bytes_per_second;
   return pass;
@@ -441,6 +463,11 @@ Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan
     const std::int64_t block = std::int64_t{cuda::kCoarseAcross} * x.factor;
     out.halo = {made_together(out.halo->x, (segment > 0 ? std::lcm(block, segment) : block) / x.factor),
                 made_together(out.halo->y, cuda::kProductRows)};
+  }
+  if (spans && !are_bytes) {
+    // Weights of zero as well.
+    const auto more = [](const AxisPlan& axis, std::int32_t support) { return (support - axis.support()) * axis.factor; };
+    out.reach = PerAxis<Reach>{widened(out.reach->x, more(x, spans->support.x)), widened(out.reach->y, more(y, spans->support.y))};
   }
   if (out.passes.back().kernel == "gauss_strips" && !are_bytes) {
     // Some samples are read with a weight of zero: by the blur, and where a pixel is made of fewer than its kernel is compiled for.

@@ -42,29 +42,29 @@ __device__ void sum_across(const GaussDecimate& a, const DecimateShape& shape, c
 template <int kSupportX>
 __device__ void sum_fours_across(const GaussDecimate& a, const DecimateShape& shape, const float* weights, const float4* columns,
                                  std::int32_t samples, const LeftOut& left_out, float4* out) {
-  const auto m = static_cast<std::int32_t>(threadIdx.x);
-  if (m >= samples) return;
-  const float4* at = columns + m * shape.pitch;
-  float4 sum = {};
+  for (auto m = static_cast<std::int32_t>(threadIdx.x); m < samples; m += static_cast<std::int32_t>(blockDim.x)) {
+    const float4* at = columns + m * shape.pitch;
+    float4 sum = {};
 #pragma unroll 2
-  for (std::int32_t i = 0; i < a.factor_x; ++i) {
-    float w[whole_fours(kSupportX)];
-    load_row_weights<kSupportX>(weights, i, w);
-    float4 part = {};
+    for (std::int32_t i = 0; i < a.factor_x; ++i) {
+      float w[whole_fours(kSupportX)];
+      load_row_weights<kSupportX>(weights, i, w);
+      float4 part = {};
 #pragma unroll
-    for (int j = 0; j < kSupportX; ++j) {
-      const float4 v = at[j * shape.pitch];
-      part = make_float4(fmaf(w[j], v.x, part.x), fmaf(w[j], v.y, part.y), fmaf(w[j], v.z, part.z), fmaf(w[j], v.w, part.w));
+      for (int j = 0; j < kSupportX; ++j) {
+        const float4 v = at[j * shape.pitch];
+        part = make_float4(fmaf(w[j], v.x, part.x), fmaf(w[j], v.y, part.y), fmaf(w[j], v.z, part.z), fmaf(w[j], v.w, part.w));
+      }
+      sum = make_float4(sum.x + part.x, sum.y + part.y, sum.z + part.z, sum.w + part.w);
+      ++at;
     }
-    sum = make_float4(sum.x + part.x, sum.y + part.y, sum.z + part.z, sum.w + part.w);
-    ++at;
+    if (left_out.columns != nullptr) {
+      const double* const value = a.outside.value;
+      sum = make_float4(left_out.add_to(sum.x, m, value[0]), left_out.add_to(sum.y, m, value[1]), left_out.add_to(sum.z, m, value[2]),
+                        left_out.add_to(sum.w, m, value[3]));
+    }
+    out[m] = sum;
   }
-  if (left_out.columns != nullptr) {
-    const double* const value = a.outside.value;
-    sum = make_float4(left_out.add_to(sum.x, m, value[0]), left_out.add_to(sum.y, m, value[1]), left_out.add_to(sum.z, m, value[2]),
-                      left_out.add_to(sum.w, m, value[3]));
-  }
-  out[m] = sum;
 }
 
 /// Calls body(integral_constant) with a support.
@@ -254,13 +254,13 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
 __device__ __noinline__ void put_left_out(const float* spline, std::int32_t mode, std::int32_t first, std::int32_t factor,
                                           std::int32_t support, std::int32_t length, std::int32_t samples, float* out) {
   for (std::int32_t m = threadIdx.x; m < samples; m += blockDim.x) {
-    float sum = 0.0F;
+    double sum = 0.0;  // of many numbers
 #pragma unroll 1
-    for (std::int32_t i = 0; i < factor * support; ++i) {
+    for (std::int32_t i = 0; mode == kConstant && i < factor * support; ++i) {
       const std::int32_t at = first + m * factor + i;
-      if (mode == kConstant && (at < 0 || at >= length)) sum += spline[i];
+      if (at < 0 || at >= length) sum += spline[i];
     }
-    out[m] = sum;
+    out[m] = static_cast<float>(sum);
   }
 }
 

@@ -41,8 +41,7 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
   const auto pixel_of = [&](int i) { return kChannels == 3 ? (component % 3 + i) / 3 : i / kChannels; };
   const auto channel_of = [&](int i) { return kChannels == 3 ? (component + i) % 3 : i % kChannels; };
 
-  // Of a row: the coarse samples that the four components are made of. Images of four channels read them a row ahead.
-  constexpr bool kAhead = kExact && kChannels == 4;
+  // Of a row: the coarse samples that the four components are made of.
   float samples[kMostSupportX][4];
   const auto fetch = [&](std::int32_t row) {
     const auto* const coarse = reinterpret_cast<const float*>(row_of(a.source, block.image, min(row, a.source.height - 1)));
@@ -89,7 +88,6 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
   std::int32_t coarse = place / a.factor_y - support_y;    // the newest row
   std::int32_t phase = place - (coarse + 1) * a.factor_y;  // how far the place lies behind the first pixel of the row after it
   char* out = row_of(a.destination, block.image, y0);
-  if constexpr (kAhead) fetch(coarse + 1);
   const auto mixed = [&](std::int32_t row_phase, float(&v)[4]) {
     float weights[whole_fours(kSupport)];
     load_row_weights<kSupport>(weights_y, row_phase, weights);
@@ -108,9 +106,8 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
         for (int c = 0; c < 4; ++c) rows[j][c] = rows[j - 1][c];
       }
       ++coarse;
-      if constexpr (!kAhead) fetch(coarse);
+      fetch(coarse);
       expand(rows[0]);
-      if constexpr (kAhead) fetch(coarse + 1);
       phase -= a.factor_y;
     }
     // All rows of pixels that are mixed of these.
