@@ -237,7 +237,7 @@ TEST(CudaPlan, LargeGridsAreBlurredInOnePass) {
 
 /// A window of few rows has the passes of the whole image, or they could not be one blur.
 TEST(CudaPlan, WindowsHaveThePassesOfTheWhole) {
-  const ImageDesc desc{8000, 8000, PixelFormat::rgba8};
+  const ImageDesc desc{8000, 8000, PixelFormat::r8};
   const Result<Plan> whole = make_plan(gaussian(10.0), desc, desc, fake_cuda(), {.algorithm = AlgorithmChoice{"gauss.decimate", {}}});
   ASSERT_TRUE(whole.ok()) << whole.error().message;
   const Pass& products = whole->passes.front();  // each of a block's coarse samples is summed in an order of its own
