@@ -6,30 +6,11 @@
 
 namespace mollify::cuda {
 
-inline constexpr std::array<std::string_view, 25> kKernelIds = {"box_along",
-                                                                "box_any",
-                                                                "box_blocks",
-                                                                "box_columns",
-                                                                "box_down",
-                                                                "box_rows",
-                                                                "box_segments",
-                                                                "gauss_decimate",
-                                                                "gauss_grid",
-                                                                "gauss_grid_columns",
-                                                                "gauss_grid_matrix",
-                                                                "gauss_grid_rows",
-                                                                "gauss_grid_tile",
-                                                                "gauss_matrix",
-                                                                "gauss_spans",
-                                                                "gauss_strips",
-                                                                "gauss_upsample",
-                                                                "gauss_upsample_matrix",
-                                                                "nxn_direct",
-                                                                "sep_columns",
-                                                                "sep_fused",
-                                                                "sep_matrix",
-                                                                "sep_registers",
-                                                                "sep_rows",
-                                                                "sep_scatter"};
+inline constexpr std::array<std::string_view, 25> kKernelIds = {
+    "box_along",       "box_any",        "box_blocks",  "box_columns",        "box_down",          "box_rows",
+    "box_segments",    "gauss_decimate", "gauss_grid",  "gauss_grid_columns", "gauss_grid_matrix", "gauss_grid_rows",
+    "gauss_grid_tile", "gauss_matrix",   "gauss_spans", "gauss_strips",       "gauss_upsample",    "gauss_upsample_matrix",
+    "nxn_direct",      "sep_columns",    "sep_fused",   "sep_matrix",         "sep_registers",     "sep_rows",
+    "sep_scatter"};
 
 }  // namespace mollify::cuda
