@@ -32,16 +32,20 @@ DecimationCosts costs_of_products() {
 /// Bytes, halves and floats of four channels on CUDA, as 189 timings on an H200 ask for: what strips share counts for more than on Vulkan,
 /// floats take long where few rows are summed at once, and bytes where a row belongs to many coarse samples.
 PerAxis<DecimationCosts> costs_of_spans(int bits) {
-  DecimationCosts x{.pixel = bits == 8 ? 0.28 : bits == 16 ? 0.4 : 0.1, .sample = 6.5, .tap = bits == 32 ? 3.0 : 3.6};
-  x.shared = bits == 8 ? 0.06 : bits == 16 ? 0.055 : 0.07;
-  x.most_support = bits == 8 ? 4.0 : bits == 16 ? 5.0 : 6.0;
-  DecimationCosts y = x;
-  y.least_support = 3.0;
-  if (bits == 8) y.pixel = 1.2;
-  y.shared = bits == 8 ? 0.11 : bits == 16 ? 0.045 : 0.028;
-  y.step = bits == 32 ? 32.0 : 9.0;
-  y.rows_ahead = kMostRowsAhead;
-  y.uneven_steps = bits == 16 ? 1.1 : bits == 32 ? 1.25 : 1.4;
+  DecimationCosts x{.sample = 6.5, .tap = 3.6}, y{.sample = 6.5, .tap = 3.6, .step = 9.0, .rows_ahead = kMostRowsAhead};
+  switch (bits) {
+    case 8:
+      x.pixel = 0.28, x.shared = 0.06;
+      y.pixel = 1.2, y.shared = 0.11, y.uneven_steps = 1.4;
+      break;
+    case 16:
+      x.pixel = 0.4, x.shared = 0.055;
+      y.pixel = 0.4, y.shared = 0.045, y.uneven_steps = 1.1;
+      break;
+    default:
+      x.pixel = 0.1, x.shared = 0.07, x.tap = 3.0;
+      y.pixel = 0.1, y.shared = 0.028, y.tap = 3.0, y.uneven_steps = 1.25, y.step = 32.0;
+  }
   return {x, y};
 }
 

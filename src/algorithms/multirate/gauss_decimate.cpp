@@ -19,6 +19,8 @@
 #include "algorithms/multirate/gauss_grid.h"
 #include "algorithms/separable/sep_direct.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cuda/kernels/gauss_decimate_shape.h"
+#include "base/components.h"
 #include "base/places.h"
 #include "base/text.h"
 #include "math/decimation.h"
@@ -61,6 +63,10 @@ Terms terms_of(const Problem& p) {
                                     : has_spans(p)  ? DecimationKernels::spans
                                                     : DecimationKernels::sums;
   Terms out{.costs = decimation_costs(p.device, p.src.format, kernels)};
+  if (kernels == DecimationKernels::spans) {
+    out.costs.x.most_support = out.costs.y.most_support = cuda::most_span_support(component_of<cuda::Component>(info(p.src.format)));
+    out.costs.y.least_support = cuda::kLeastCompiledSupport;
+  }
   if (const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel)) {
     if (is_between(p, Axis::x)) out.halving.x = halved_distance(gaussian->sigma.x);
     if (is_between(p, Axis::y)) out.halving.y = halved_distance(gaussian->sigma.y);

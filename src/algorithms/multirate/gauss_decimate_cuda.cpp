@@ -19,6 +19,7 @@
 #include "backends/cuda/kernels/gauss_strips_shape.h"
 #include "backends/cuda/kernels/pass_arguments.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
+#include "base/components.h"
 #include "base/places.h"
 #include "model/decimation_costs.h"
 #include "model/gpu_model.h"
@@ -75,6 +76,9 @@ Pass decimating_pass(std::string_view kernel, const AxisPlan& x, const AxisPlan&
   arguments.grid.support_y = support.y;
   Pass pass = make_pass(kernel, arguments, size_of(grid), {shape.samples, rows}, {threads, 1}, Storage::buffer);
   pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
+  // Zeros, where the kernel is compiled for more than there are.
+  pass.taps.x.weights.resize(static_cast<std::size_t>(x.factor) * static_cast<std::size_t>(support.x), 0.0);
+  pass.taps.y.weights.resize(static_cast<std::size_t>(y.factor) * static_cast<std::size_t>(support.y), 0.0);
   return pass;
 }
 
@@ -104,16 +108,10 @@ Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   return decimating_pass("gauss_decimate", x, y, grid, {support_x, support_y}, shape, *threads, rows, cuda::kDecimateRows);
 }
 
-/// Of an image of spans.
-cuda::Component component_of(const Problem& p) {
-  const int bits = info(p.src.format).bits;
-  return bits == 8 ? cuda::Component::u8 : bits == 16 ? cuda::Component::f16 : cuda::Component::f32;
-}
-
 /// How spans of 16 bytes are summed.
 struct SpanSums {
-  PerAxis<std::int32_t>
-      support;  ///< of the kernel; an axis of fewer coarse samples a pixel, as one that is not decimated, has zeros besides
+  /// That the kernel is compiled for. Where a pixel is made of fewer coarse samples, as on an axis that is not decimated, there are zeros.
+  PerAxis<std::int32_t> support;
   std::int32_t threads;
   std::int32_t most_rows;  ///< of coarse samples, of a chunk
   cuda::DecimateShape shape;
@@ -122,7 +120,7 @@ struct SpanSums {
 /// Nothing where kernels are not compiled for it, or shared memory has no room.
 std::optional<SpanSums> spans_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   if (!has_spans(p)) return std::nullopt;
-  const cuda::Component component = component_of(p);
+  const cuda::Component component = component_of<cuda::Component>(info(p.src.format));
   const auto support_of = [](const AxisPlan& axis) {
     return std::max(static_cast<std::int32_t>(axis.support()), std::int32_t{cuda::kLeastCompiledSupport});
   };
@@ -148,18 +146,12 @@ Pass decimating_by_spans(const Problem& p, const SpanSums& spans, const AxisPlan
     return wait * (pixel + sample * support_y) * (1.0 + 3.0 / (1.0 * x.factor * y.factor));
   };
   const int bits = info(p.src.format).bits;
-  const std::int32_t most_ahead = cuda::span_rows_ahead(component_of(p), support_y);
+  const std::int32_t most_ahead = cuda::span_rows_ahead(component_of<cuda::Component>(info(p.src.format)), support_y);
   const double slowness = bits == 8    ? slowness_of(1.05, 0.52, rows_ahead(most_ahead, y.factor) <= most_ahead / 2 ? 1.45 : 1.0)
                           : bits == 16 ? slowness_of(0.58, 0.24, 1.0)
                                        : slowness_of(0.93, 0.055, 1.0);
   out.seconds += model.launch_seconds + slowness * static_cast<double>(source_bytes(p)) / model.bytes_per_second;
-  Pass pass = decimating_pass("gauss_spans", x, y, grid, spans.support, spans.shape, spans.threads, rows, most_ahead);
-  const auto with_zeros = [](AxisTaps& taps, std::int32_t factor, std::int32_t support) {
-    taps.weights.resize(static_cast<std::size_t>(factor) * static_cast<std::size_t>(support), 0.0);
-  };
-  with_zeros(pass.taps.x, x.factor, spans.support.x);
-  with_zeros(pass.taps.y, y.factor, spans.support.y);
-  return pass;
+  return decimating_pass("gauss_spans", x, y, grid, spans.support, spans.shape, spans.threads, rows, most_ahead);
 }
 
 /// What lies between the beginning of a block and `first`, which it holds: blocks have fixed places in the whole image.
@@ -353,7 +345,7 @@ Pass upsampling_by_products(const Problem& p, const AxisPlan& x, const AxisPlan&
 std::optional<Pass> expanding_by_strips(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
                                         Proposal& out) {
   if (!has_spans(p) || p.spec.stride.x.step != 1 || p.spec.stride.y.step != 1) return std::nullopt;
-  const cuda::Component component = component_of(p);
+  const cuda::Component component = component_of<cuda::Component>(info(p.src.format));
   const auto support_x = static_cast<std::int32_t>(x.support()), support_y = static_cast<std::int32_t>(y.support());
   const std::int32_t support = cuda::strips_support(support_x, support_y);
   if (support > cuda::most_span_support(component) || x.factor < cuda::least_strip_factor(component)) return std::nullopt;

@@ -17,12 +17,6 @@ namespace {
 //   begin(): adds to the sums of a first window what mean() wants beside those of pixels
 //   where sums may be not finite: is_finite(); share(), what a pixel adds to a mean; stored(), a mean as a pixel
 
-/// Whether rows of all images begin at multiples of so many bytes.
-__device__ inline bool are_multiples(const Pixels& images, unsigned bytes) {
-  const std::uint64_t bits = images.data | static_cast<std::uint64_t>(images.row_bytes) | static_cast<std::uint64_t>(images.image_bytes);
-  return bits % bytes == 0;
-}
-
 template <int kColumns, class Pixel>
 struct alignas(sizeof(Pixel) == 16 ? 16 : kColumns * sizeof(Pixel)) Loaded {
   Pixel at[kColumns];

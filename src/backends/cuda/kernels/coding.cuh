@@ -59,8 +59,8 @@ struct Plain {
       store_aligned(kComponent, row, i, v);
     }
   }
-  /// 16 bytes of the same.
-  static constexpr int of_span = kComponent == Component::u8 ? 16 : kComponent == Component::f16 ? 8 : 4;
+  static constexpr int of_span = 64 / sizeof(Stored);  ///< components of 16 bytes
+  /// What store_fractions() would store, 16 bytes of it.
   static __device__ uint4 fractions_of_span(const float (&v)[of_span]) {
     uint4 out;
     if constexpr (kComponent == Component::u8) {

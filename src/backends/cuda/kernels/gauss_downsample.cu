@@ -377,8 +377,7 @@ __device__ void gauss_spans(const GaussDecimate& a) {
 
   const char* const image = row_of(a.source, block.image, 0);
   // All threads of a warp go the same way: were it left to each, loads of one way would wait for those of the other.
-  const bool is_whole = __all_sync(~0U, (a.source.data | static_cast<std::uint64_t>(a.source.row_bytes | a.source.image_bytes)) % 16 == 0 &&
-                                            x >= 0 && x + kPixels <= a.source.width);
+  const bool is_whole = __all_sync(~0U, are_multiples(a.source, 16) && x >= 0 && x + kPixels <= a.source.width);
   // The address that was loaded last, to which the next row adds its distance. So it keeps its registers. If they were free at once, the
   // compiler would give them to the next load from shared memory, which would wait until this load has read them.
   const char* at = image + nearest * OneSpan::kPixelBytes;

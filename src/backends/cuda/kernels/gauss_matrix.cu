@@ -294,9 +294,6 @@ __device__ void gauss_matrix(const GaussMatrix& a) {
   }
   __syncthreads();
 
-  const auto are_multiples = [](const cuda::Pixels& images, unsigned bytes) {
-    return ((images.data | static_cast<std::uint64_t>(images.row_bytes) | static_cast<std::uint64_t>(images.image_bytes)) % bytes) == 0;
-  };
   Work work{.a = a, .shape = shape};
   work.weights_left = weights_x + lane;
   work.weights_right = weights_x + lane + (shape.end_of_left - shape.begin_of_right) * 32;

@@ -10,6 +10,7 @@ namespace {
 /// zeros behind them, which up to six samples behind those of a sum are multiplied with.
 template <class Load>
 __device__ void add_fours(const float4* taps, std::int32_t count, float4 (&sums)[kStripSums], const Load& load) {
+  static_assert(kStripSums == 4);  // as many as weights are loaded at once
   const auto add = [&](int p, float w, const float4& v) {
     sums[p] = make_float4(fmaf(w, v.x, sums[p].x), fmaf(w, v.y, sums[p].y), fmaf(w, v.z, sums[p].z), fmaf(w, v.w, sums[p].w));
   };
@@ -92,8 +93,7 @@ __device__ void gauss_strips(const GaussStrips& a) {
   const std::int32_t oldest = a.first_y / a.factor_y + block.down * a.rows - (a.support_y - 1);  // row of blurred samples
   std::int32_t top = (a.first_y / a.factor_y + block.down * a.rows) * a.factor_y - a.first_y;    // row of pixels
   const std::int32_t bottom = min(top + a.rows * a.factor_y, a.destination.height);
-  const bool is_whole = (a.destination.data | static_cast<std::uint64_t>(a.destination.row_bytes | a.destination.image_bytes)) % 16 == 0 &&
-                        x + kPixels <= a.destination.width;
+  const bool is_whole = are_multiples(a.destination, 16) && x + kPixels <= a.destination.width;
   constexpr std::int32_t kPixelBytes = 16 / kPixels;
   char* out = row_of(a.destination, block.image, max(top, 0)) + std::int64_t{x} * kPixelBytes;
   // Of the first sums of a thread in each step: down columns and along rows.
@@ -131,7 +131,7 @@ __device__ void gauss_strips(const GaussStrips& a) {
       float4 sums[kStripSums] = {};
       add_fours(reinterpret_cast<const float4*>(taps_x), a.taps_x, sums, [&](std::int32_t k, float4(&v)[4]) {
 #pragma unroll
-        for (int i = 0; i < 4; ++i) v[i] = at[shape.place(4) * k + i];
+        for (int i = 0; i < 4; ++i) v[i] = at[shape.place(kStripSums) * k + i];
       });
 #pragma unroll
       for (int p = 0; p < kStripSums; ++p) blurred[y * shape.blurred + span + p] = sums[p];

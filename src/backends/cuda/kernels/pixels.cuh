@@ -40,6 +40,12 @@ __device__ inline char* row_of(const Pixels& images, std::int32_t image, std::in
   return reinterpret_cast<char*>(images.data) + image * images.image_bytes + y * images.row_bytes;
 }
 
+/// Whether rows of all images begin at multiples of so many bytes.
+__device__ inline bool are_multiples(const Pixels& images, unsigned bytes) {
+  const std::uint64_t bits = images.data | static_cast<std::uint64_t>(images.row_bytes) | static_cast<std::uint64_t>(images.image_bytes);
+  return bits % bytes == 0;
+}
+
 // ---- borders
 
 /// Whole periods that lie before `i`, rounded down.

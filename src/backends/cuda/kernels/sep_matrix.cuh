@@ -291,9 +291,6 @@ __device__ void sep_matrix(const SepMatrix& a) {
   place.row_places = row_places;
 
   // All lanes of a warp go the same way.
-  const auto are_multiples = [](const Pixels& images, unsigned bytes) {
-    return ((images.data | static_cast<std::uint64_t>(images.row_bytes) | static_cast<std::uint64_t>(images.image_bytes)) % bytes) == 0;
-  };
   const bool reads_whole = first_column >= 0 && first_column + kColumns <= a.source.width && first_column % kMatrixAligned == 0 &&
                            are_multiples(a.source, kLoaded);
   const bool has_rows = a.outside.mode_y != kConstant || (first_row >= 0 && first_row + place.reads * kMatrixRows <= a.source.height);
