@@ -34,9 +34,10 @@ double bytes[30000];
 #include "backends/cuda/kernels/sep_matrix.cu"
 #include "backends/cuda/kernels/sep_matrix_planes.cu"
 #include "backends/cuda/kernels/sep_passes.cu"
-#include "backends/cuda/kernels/sep_registers.cu"
 #include "backends/cuda/kernels/sep_scatter.cu"
 #include "backends/cuda/kernels/sep_scatter_each.cu"
+#include "backends/cuda/kernels/sep_warps.cu"
+#include "backends/cuda/kernels/sep_warps_each.cu"
 #include "backends/cuda/kernels/words.cu"
 
 namespace mollify::test {
@@ -53,12 +54,6 @@ template <class Arguments>
 Kernel kernel_of(void (*kernel)(Arguments), Barriers barriers = Barriers::yes) {
   return {[kernel](const void* arguments) { return [kernel, copy = *static_cast<const Arguments*>(arguments)] { kernel(copy); }; },
           barriers};
-}
-
-template <class Pixels, int kTaps>
-void registers(cuda::SepFused a) {
-  constexpr bool kTurns = Pixels::channels == 4;
-  cuda::sep_registers<Pixels, kTaps, kTurns>(a);
 }
 
 const std::map<std::string, Kernel>& kernels() {
@@ -109,16 +104,18 @@ const std::map<std::string, Kernel>& kernels() {
     MOLLIFY_OF_SEP_MATRIX(MOLLIFY_ADD)
     MOLLIFY_OF_SEP_MATRIX_PLANES(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
-    // Both forms: with one channel that of compute capability 7.5, with four that of later ones.
-#define MOLLIFY_ADD(name, pixels, taps) by_name["sep_registers_" #name "_" #taps] = kernel_of(registers<pixels, taps>);
-    MOLLIFY_OF_SEP_REGISTERS(MOLLIFY_ADD)
-#undef MOLLIFY_ADD
 #define MOLLIFY_ADD(channels, taps) by_name["sep_scatter_" #channels "_f32_" #taps] = kernel_of(sep_scatter_##channels##_f32_##taps);
     MOLLIFY_OF_SEP_SCATTER(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
 #define MOLLIFY_ADD(channels, taps) \
   by_name["sep_scatter_each_" #channels "_f32_" #taps] = kernel_of(sep_scatter_each_##channels##_f32_##taps);
     MOLLIFY_OF_SEP_SCATTER_EACH(MOLLIFY_ADD)
+#undef MOLLIFY_ADD
+#define MOLLIFY_ADD(name, pixels, taps) by_name["sep_warps_" #name "_" #taps] = kernel_of(sep_warps_##name##_##taps);
+    MOLLIFY_OF_SEP_WARPS(MOLLIFY_ADD)
+#undef MOLLIFY_ADD
+#define MOLLIFY_ADD(name, pixels, taps) by_name["sep_warps_each_" #name "_" #taps] = kernel_of(sep_warps_each_##name##_##taps);
+    MOLLIFY_OF_SEP_WARPS_EACH(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
 #define MOLLIFY_ADD(name)                                                      \
   by_name["box_rows_" #name] = kernel_of(box_rows_##name);                     \

@@ -71,38 +71,31 @@ TEST(CudaPlan, RowsOfTwoGibibytesTakeKernelsThatCountInMoreBits) {
   }
 }
 
-TEST(CudaPlan, FewTapsStayInRegisters) {
+TEST(CudaPlan, FewTapsAreMadeBySingleWarps) {
   const auto kernel = [](PixelFormat format, std::int32_t radius) {
     BlurSpec spec;
     spec.kernel = Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}};
     const ImageDesc desc{4096, 4096, format};
     PlanOptions options;
-    options.algorithm = *parse_algorithm("sep.fused:math=f32");
+    options.algorithm = *parse_algorithm("sep.fused");
     return make_plan(spec, desc, desc, fake_cuda(), options)->passes.at(0).kernel;
   };
-  for (const std::int32_t radius : {1, 2, 3, 4}) EXPECT_EQ(kernel(PixelFormat::r32f, radius), "sep_registers") << radius;
-  for (const std::int32_t radius : {1, 2, 3}) EXPECT_EQ(kernel(PixelFormat::rgba32f, radius), "sep_registers") << radius;
-  EXPECT_EQ(kernel(PixelFormat::rgba32f, 4), "sep_scatter");
-  for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgba8, PixelFormat::r16f, PixelFormat::rgba16f}) {
-    EXPECT_EQ(kernel(format, 1), "sep_registers") << info(format).name;
-    EXPECT_EQ(kernel(format, 2), "sep_fused") << info(format).name;
+  for (const auto& [format, most] :
+       {std::pair{PixelFormat::r8, 3}, {PixelFormat::rgba8, 1}, {PixelFormat::r16f, 12}, {PixelFormat::rgba16f, 3}}) {
+    for (std::int32_t radius = 1; radius <= most; ++radius)
+      EXPECT_EQ(kernel(format, radius), "sep_warps") << info(format).name << " " << radius;
+    EXPECT_EQ(kernel(format, most + 1), "sep_matrix") << info(format).name;
   }
+  for (const auto& [format, most] : {std::pair{PixelFormat::r32f, 12}, {PixelFormat::rgba32f, 4}}) {
+    for (std::int32_t radius = 1; radius <= most; ++radius)
+      EXPECT_EQ(kernel(format, radius), "sep_warps") << info(format).name << " " << radius;
+    EXPECT_EQ(kernel(format, most + 1), "sep_scatter") << info(format).name;
+    EXPECT_EQ(kernel(format, 22), "sep_scatter") << info(format).name;
+    EXPECT_EQ(kernel(format, 23), "sep_fused") << info(format).name;
+  }
+  EXPECT_EQ(kernel(PixelFormat::rgb32f, 2), "sep_fused");
   EXPECT_EQ(kernel(PixelFormat::rgb8, 1), "sep_fused");
   EXPECT_EQ(kernel(PixelFormat::rgba16, 1), "sep_fused");
-}
-
-TEST(CudaPlan, FloatsOfSomeTapsHaveTheirSumsInRegisters) {
-  const auto kernel = [](PixelFormat format, double sigma) {
-    const ImageDesc desc{4096, 4096, format};
-    PlanOptions options;
-    options.algorithm = *parse_algorithm("sep.fused");
-    return make_plan(gaussian(sigma), desc, desc, fake_cuda(), options)->passes.at(0).kernel;
-  };
-  for (const PixelFormat format : {PixelFormat::r32f, PixelFormat::rgba32f}) {
-    for (const double sigma : {1.5, 2.0, 3.0, 4.0}) EXPECT_EQ(kernel(format, sigma), "sep_scatter") << info(format).name << " " << sigma;
-    EXPECT_EQ(kernel(format, 6.0), "sep_fused");
-  }
-  EXPECT_EQ(kernel(PixelFormat::rgb32f, 2.0), "sep_fused");
 }
 
 TEST(CudaPlan, BoxesOfFourChannelsSlideAlongSegments) {
@@ -144,7 +137,7 @@ TEST(CudaPlan, BytesAndHalvesTakeTensorCores) {
     return make_plan(spec, desc, desc, fake_cuda())->passes.at(0).kernel;
   };
   for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgba8, PixelFormat::r16f, PixelFormat::rgba16f}) {
-    EXPECT_EQ(kernel(format, gaussian(2.0)), "sep_matrix") << info(format).name;
+    EXPECT_EQ(kernel(format, gaussian(4.0)), "sep_matrix") << info(format).name;
     // Whose result is exact, and whose reach is the window.
     BlurSpec box;
     box.kernel = Box::of_radius(2.0, 2.0);
@@ -389,8 +382,9 @@ TEST(Cuda, TheDescribedDeviceHasTheKernelsOfTheBackend) {
 }
 
 TEST(Cuda, KernelsAreInTheLibrary) {
-  for (const std::string_view id : {"box_any", "box_segments", "box_wide", "gauss_downsample", "gauss_upsample", "nxn_direct", "sep_fused",
-                                    "sep_matrix", "sep_matrix_planes", "sep_passes", "sep_registers", "sep_scatter", "sep_scatter_each"}) {
+  for (const std::string_view id :
+       {"box_any", "box_segments", "box_wide", "gauss_downsample", "gauss_upsample", "nxn_direct", "sep_fused", "sep_matrix",
+        "sep_matrix_planes", "sep_passes", "sep_scatter", "sep_scatter_each", "sep_warps", "sep_warps_each"}) {
     const auto image = std::ranges::find(cuda::module_images(), id, &cuda::ModuleImage::id);
     ASSERT_NE(image, cuda::module_images().end()) << id;
     constexpr std::uint32_t kFatBinary = 0xBA55ED50U;  // that all of them begin with

@@ -24,7 +24,7 @@ constexpr std::size_t kMostForms = 4;
 struct Form {
   std::int32_t taps = 0;
   /// Whether sums are in registers: then weights are as many for all images, those of fewer taps with zeros around them.
-  bool is_scatter = false;
+  bool has_sums = false;
 };
 
 std::vector<Form> forms_of(const Problem& p) {
@@ -32,11 +32,12 @@ std::vector<Form> forms_of(const Problem& p) {
   const auto fits = [&](std::int64_t bytes) { return bytes <= p.device.gpu.shared_bytes; };
   std::vector<Form> forms;
   std::vector<std::int32_t> of_any = {17, 33, 49, 65};
-  if (has_scatter(p)) {
+  if (has_sums_of_each(p)) {
     of_any = {65};
     for (const std::int32_t taps : kSepScatterEachSizes) {
       const SepScatterShape shape(format.channels, taps, sep_scatter_threads(taps));
-      if (fits(shape.shared_bytes() + sep_scatter_weights_bytes(taps))) forms.push_back({taps, true});
+      const bool fits_block = fits(shape.shared_bytes() + sep_scatter_weights_bytes(taps));
+      if (taps_of_warps(format, taps) == taps || fits_block) forms.push_back({taps, true});
     }
   }
   for (const std::int32_t taps : of_any) {
@@ -67,7 +68,7 @@ Plan plan_of(const Problem& p, const Form& form) {
   plan.device = p.device;
   plan.src = p.src;
   plan.dst = p.dst;
-  plan.passes = {form.is_scatter ? scatter_pass(p, form.taps) : fused_pass(p, form.taps)};
+  plan.passes = {form.has_sums ? sums_pass(p, form.taps) : fused_pass(p, form.taps)};
   return plan;
 }
 
@@ -76,7 +77,7 @@ TapsOfImage add_weights(const PerAxis<AxisTaps>& taps, const Form& form, std::ve
   TapsOfImage record;
   record.taps = numbers.size() * sizeof(float);
   for (const AxisTaps* axis : {&taps.x, &taps.y}) {
-    const std::vector<float> some = form.is_scatter ? in_the_middle(*axis, form.taps) : rounded<float>(axis->weights);
+    const std::vector<float> some = form.has_sums ? in_the_middle(*axis, form.taps) : rounded<float>(axis->weights);
     numbers.insert(numbers.end(), some.begin(), some.end());
   }
   record.taps_x = static_cast<std::int32_t>(taps.x.weights.size());

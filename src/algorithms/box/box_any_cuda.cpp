@@ -62,8 +62,7 @@ Result<Form> form_of(const Problem& p, const PerAxis<BoxAxis>& box) {
   if (given == BoxAnySums::u32 && !obstacle.empty()) return refusal(obstacle);
   out.is_integer = obstacle.empty() && given != BoxAnySums::f32;
   const FormatInfo& format = info(p.src.format);
-  out.is_plain = p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none &&
-                 box.x.is_whole() && box.y.is_whole() && !format.is_unorm();
+  out.is_plain = is_only_blurred(p) && box.x.is_whole() && box.y.is_whole() && !format.is_unorm();
   out.is_any = !out.is_integer && !(out.is_plain && format.channels == 1);
   out.four_bytes = out.is_any ? 16 : 4 * format.component_bytes();
   if (Status s = check_rows(p); !s) return s.error();

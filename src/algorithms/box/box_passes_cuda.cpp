@@ -90,9 +90,8 @@ Result<Proposal> propose_box_passes_cuda(const Problem& p) {
   const Axis x = axis_of(extent->x, mode.x, p.src.width, p.spec.stride.x, places.x, p.dst.width);
   const Axis y = axis_of(extent->y, mode.y, p.src.height, p.spec.stride.y, places.y, p.dst.height);
   const FormatInfo& format = info(p.src.format);
-  const bool is_plain = p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
   const bool is_whole = x.length() == static_cast<double>(x.asked.size()) && y.length() == static_cast<double>(y.asked.size());
-  const bool is_exact = is_plain && is_whole && format.is_unorm();
+  const bool is_exact = is_only_blurred(p) && is_whole && format.is_unorm();
   const bool is_wide = is_exact || format.is_wide() || info(p.dst.format).is_wide();
 
   const Rect r = region(p);

@@ -19,6 +19,11 @@ namespace mollify {
   return refusal("the " + std::string(name(problem.device.backend)) + " backend has no kernel " + std::string(kernel));
 }
 
+/// Whether pixels are filtered as they are stored, and the result is of the same format.
+[[nodiscard]] inline bool is_only_blurred(const Problem& p) {
+  return p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
+}
+
 /// Whether f32 cannot hold the numbers of the source or of the destination.
 [[nodiscard]] inline bool has_wide_format(const Problem& p) {
   return info(p.src.format).is_wide() || info(p.dst.format).is_wide();

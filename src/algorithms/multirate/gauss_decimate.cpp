@@ -531,9 +531,8 @@ bool is_blurred_in_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y
 
 bool has_spans(const Problem& p) {
   const FormatInfo& format = info(p.src.format);
-  const bool is_plain = p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
   const bool is_known = format.bits == 8 ? format.is_unorm() : format.is_floating() && format.bits <= 32;
-  return p.device.backend == Backend::cuda && is_plain && is_known && format.channels == 4;
+  return p.device.backend == Backend::cuda && is_only_blurred(p) && is_known && format.channels == 4;
 }
 
 Status check_products(const Problem& p) {

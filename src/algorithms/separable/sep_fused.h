@@ -10,10 +10,16 @@ namespace mollify {
 [[nodiscard]] Result<Proposal> propose_sep_fused_gpu(const Problem& p);
 /// On CUDA: both axes in one pass, or in two where there are too many taps, a stride, or sums of f64.
 [[nodiscard]] Result<Proposal> propose_sep_fused_cuda(const Problem& p);
-/// On CUDA: whether there are kernels with sums in registers for such images: of floats that are only blurred.
-[[nodiscard]] bool has_scatter(const Problem& p);
+/// On CUDA: whether there are kernels with sums in registers whose images each have weights of their own: of floats that are only blurred.
+[[nodiscard]] bool has_sums_of_each(const Problem& p);
+/// On CUDA: taps that a kernel with sums in registers has for these, the same number on either axis; 0 if there is none.
+[[nodiscard]] std::int32_t taps_of_sums(const Problem& p, const SeparableTaps& s);
+/// On CUDA: taps of the kernel by which single warps make images of this format, of those that have so many at least; 0: there is none.
+[[nodiscard]] std::int32_t taps_of_warps(const FormatInfo& format, std::int32_t needed);
 /// On CUDA: the pass whose sums are in registers, with so many taps on either axis, but for its weights.
-[[nodiscard]] Pass scatter_pass(const Problem& p, std::int32_t taps);
+[[nodiscard]] Pass sums_pass(const Problem& p, std::int32_t taps);
+/// On CUDA: adds that pass, with its weights, and what it costs.
+void add_sums(const Problem& p, SeparableTaps s, std::int32_t taps, Proposal& out);
 /// On CUDA: both axes in one pass on tensor cores.
 [[nodiscard]] Result<Proposal> propose_sep_fused_cuda_matrix(const Problem& p);
 /// Whether sums are of f64: as it is asked for, else where the error asks for it or the result would show what sums of f32 lose.

@@ -1,5 +1,5 @@
 // sep.fused on CUDA. In one pass, blocks of threads move down strips of columns: rows are filtered along x into a ring of rows in shared
-// memory, and along y out of that, or straight into sums of columns in registers; products of tensor cores are
+// memory, and along y out of that. Sums of columns in registers are sep_fused_cuda_sums.cpp's, and products of tensor cores
 // sep_fused_cuda_matrix.cpp's. In two passes, what is filtered along x becomes an image of sums.
 #include <algorithm>
 
@@ -8,8 +8,6 @@
 #include "backends/cuda/kernels/pass_arguments.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "backends/cuda/kernels/sep_passes_shape.h"
-#include "backends/cuda/kernels/sep_registers_shape.h"
-#include "backends/cuda/kernels/sep_scatter_shape.h"
 #include "base/places.h"
 #include "math/weights.h"
 #include "model/gpu_model.h"
@@ -32,81 +30,6 @@ Status fits_one_pass(const Problem& p, const SeparableTaps& s, bool wide) {
   const std::int32_t ny = count_of(s.taps.y);
   const cuda::SepFusedShape shape(channels, cuda::sep_fused_columns(channels), nx, ny, 3);
   return check_shared(p, shape.shared_bytes());
-}
-
-bool is_only_blurred(const Problem& p) {
-  return p.src.format == p.dst.format && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
-}
-
-/// Few taps of images that are only blurred: filtered rows stay in registers.
-bool is_for_registers(const Problem& p, const SeparableTaps& s) {
-  const FormatInfo& format = info(p.src.format);
-  const bool is_plain = is_only_blurred(p) && (format.bits == 8 || !format.is_unorm());
-  return is_plain && cuda::has_sep_registers(format.channels, format.bits, count_of(s.taps.x), count_of(s.taps.y));
-}
-
-void add_registers(const Problem& p, SeparableTaps s, Proposal& out) {
-  constexpr double kRounds = 2.0;  // of all that runs at once: blocks at the edges take longer
-  constexpr std::int32_t kFewestRows = 32;
-  const Rect r = region(p);
-  const int channels = info(p.src.format).channels;
-  const std::int32_t fours = (p.dst.width * channels + 3) / 4;
-  const std::int32_t threads = std::min((fours + 31) / 32 * 32, cuda::kSepRegistersThreads);
-  const std::int32_t across = (fours + threads - 1) / threads;
-  const double at_once = kRounds * cuda::kSepRegistersAtOnce * cuda::kSepRegistersThreads / threads;
-  const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, at_once, 1, std::min(kFewestRows, p.dst.height));
-  Pass pass = make_pass("sep_registers", cuda::NoArguments{}, {p.dst.width, p.dst.height}, {threads * 4 / channels, rows}, {threads, 1},
-                        Storage::buffer);
-  const double taps = count_of(s.taps.x);
-  const double reads = (rows + taps - 1.0) / rows;
-  const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  out.seconds = seconds(p.device, p.src.format,
-                        {.pixels = pixels,
-                         .loads = reads * (channels == 4 ? taps : 1.0),
-                         .operations = (1.0 + reads) * taps * channels / 4.0,
-                         .bytes = pixels * (info(p.src.format).pixel_bytes() * reads + info(p.dst.format).pixel_bytes())});
-  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
-  pass.origin = {r.x, r.y};
-  pass.taps = std::move(s.taps);
-  out.passes.push_back(std::move(pass));
-}
-
-/// Taps that a kernel with sums in registers has for these, the same number on either axis; 0 if there is none.
-std::int32_t taps_of_scatter(const Problem& p, const SeparableTaps& s) {
-  if (!has_scatter(p)) return 0;
-  const std::int32_t needed = 2 * std::max(radius_of(s.taps.x), radius_of(s.taps.y)) + 1;
-  const auto* const found = std::ranges::lower_bound(cuda::kSepScatterSizes, needed);
-  if (found == std::end(cuda::kSepScatterSizes)) return 0;
-  constexpr std::int32_t kMostZeros = 8;  // on both axes: more take longer than what this form saves
-  if (2 * *found - count_of(s.taps.x) - count_of(s.taps.y) > kMostZeros) return 0;
-  const cuda::SepScatterShape shape(info(p.src.format).channels, *found, cuda::sep_scatter_threads(*found));
-  return check_shared(p, shape.shared_bytes()) ? *found : 0;
-}
-
-void add_scatter(const Problem& p, SeparableTaps s, std::int32_t taps, Proposal& out) {
-  const Rect r = region(p);
-  Pass pass = scatter_pass(p, taps);
-  const double reads_y = (pass.tile.y + taps - 1.0) / pass.tile.y;
-  const double reads = reads_y * (pass.tile.x + taps - 1.0) / pass.tile.x;
-  const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  const double predicted = seconds(p.device, p.src.format,
-                                   {.pixels = pixels,
-                                    .loads = reads,
-                                    .shared_loads = reads * taps / 8.0,
-                                    .operations = 2.0 * reads_y * taps,
-                                    .barriers = reads / cuda::kSepScatterRows,
-                                    .bytes = pixels * (info(p.src.format).pixel_bytes() * reads + info(p.dst.format).pixel_bytes())});
-  // Measured time divided by what is predicted, at 4096x4096 and sigma 4 to 4.5.
-  const double slowness = info(p.src.format).channels == 1 ? 0.52 : 1.1;
-  const double launch = gpu_model(p.device).launch_seconds;
-  out.seconds = launch + slowness * (predicted - launch);
-  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
-  // Zeros around the weights are no zeros beside what is not finite.
-  const Reach reach{taps / 2, taps / 2};
-  out.reach = PerAxis<Reach>{reach, reach};
-  pass.origin = {r.x, r.y};
-  pass.taps = std::move(s.taps);
-  out.passes.push_back(std::move(pass));
 }
 
 void add_one_pass(const Problem& p, SeparableTaps s, Proposal& out) {
@@ -182,35 +105,18 @@ void add_two_passes(const Problem& p, SeparableTaps s, bool wide, Proposal& out)
 
 }  // namespace
 
-bool has_scatter(const Problem& p) {
-  const FormatInfo& format = info(p.src.format);
-  return is_only_blurred(p) && format.is_floating() && format.bits == 32 && (format.channels == 1 || format.channels == 4);
-}
-
-Pass scatter_pass(const Problem& p, std::int32_t taps) {
-  const int channels = info(p.src.format).channels;
-  const std::int32_t own = cuda::sep_scatter_own(taps);
-  const std::int32_t most = cuda::sep_scatter_threads(taps);
-  const std::int32_t threads = std::min(((p.dst.width * channels + own - 1) / own + 31) / 32 * 32, most);
-  const std::int32_t columns = threads * own / channels;
-  const std::int32_t across = (p.dst.width + columns - 1) / columns;
-  constexpr std::int32_t kStep = cuda::kSepScatterRows;
-  const double at_once = static_cast<double>(cuda::sep_scatter_at_once(taps)) * most / threads;
-  const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, at_once, kStep, 2 * kStep);
-  return make_pass("sep_scatter", cuda::ScatterArguments{taps}, {p.dst.width, p.dst.height}, {columns, rows}, {threads, 1},
-                   Storage::buffer);
-}
-
 Result<Proposal> propose_sep_fused_cuda(const Problem& p) {
   if (Status s = only_options(p, {kFusedAccumulator, kFusedPasses, kFusedMath}); !s) return s.error();
-  const FusedMath math = kFusedMath.of(p, kFusedAccumulator.given(p) || kFusedPasses.given(p) ? FusedMath::f32 : FusedMath::coopmat);
+  std::optional<SeparableTaps> s = separable_taps(p);
+  const std::int32_t taps = s && fits_one_pass(p, *s, fused_is_wide(p, *s)) ? taps_of_sums(p, *s) : 0;
+  const bool asks_for_sums = kFusedAccumulator.given(p) || kFusedPasses.given(p) || taps_of_warps(info(p.src.format), taps) != 0;
+  const FusedMath math = kFusedMath.of(p, asks_for_sums ? FusedMath::f32 : FusedMath::coopmat);
   if (math == FusedMath::coopmat) {
     Result<Proposal> matrix = propose_sep_fused_cuda_matrix(p);
     if ((matrix && matrix->error <= p.allowed_error) || kFusedMath.given(p)) return matrix;
   }
   if (math != FusedMath::f32 && math != FusedMath::coopmat) return refusal("on CUDA math is f32 or coopmat");
   if (kFusedAccumulator.given(p) == FusedAccumulator::u16) return refusal("sums of 16 bits are for CPUs");
-  std::optional<SeparableTaps> s = separable_taps(p);
   if (!s) return refusal("the matrix is no product of a column and a row");
   const bool wide = fused_is_wide(p, *s);
 
@@ -224,10 +130,8 @@ Result<Proposal> propose_sep_fused_cuda(const Problem& p) {
     const std::int64_t bytes = cuda::sep_rows_shared_bytes(info(p.src.format).channels, p.spec.stride.x.step, wide);
     if (Status fits = check_shared(p, bytes); !fits) return fits.error();
   }
-  if (in_one && is_for_registers(p, *s)) {
-    add_registers(p, std::move(*s), out);
-  } else if (const std::int32_t taps = in_one ? taps_of_scatter(p, *s) : 0; taps != 0) {
-    add_scatter(p, std::move(*s), taps, out);
+  if (in_one && taps != 0) {
+    add_sums(p, std::move(*s), taps, out);
   } else if (in_one) {
     add_one_pass(p, std::move(*s), out);
   } else {

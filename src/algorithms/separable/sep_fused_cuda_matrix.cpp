@@ -20,9 +20,10 @@ using cuda::kMatrixSide;
 using cuda::MatrixSize;
 
 /// The kernel that has as many products as these taps need, or more.
-const MatrixSize* find_size(MatrixSize needed) {
-  const auto* const found =
-      std::ranges::find_if(cuda::kMatrixSizes, [&](MatrixSize size) { return size.across >= needed.across && size.down >= needed.down; });
+const MatrixSize* find_size(MatrixSize needed, int channels, bool splits) {
+  const auto* const found = std::ranges::find_if(cuda::kMatrixSizes, [&](MatrixSize size) {
+    return size.across >= needed.across && size.down >= needed.down && cuda::has_matrix_kernel(size, channels, splits);
+  });
   return found == std::end(cuda::kMatrixSizes) ? nullptr : found;
 }
 
@@ -57,7 +58,7 @@ Result<Proposal> propose_sep_fused_cuda_matrix(const Problem& p) {
   const std::int32_t anchor = s->taps.x.anchor;
   const std::int32_t lead = (cuda::kMatrixAligned - anchor % cuda::kMatrixAligned) % cuda::kMatrixAligned;
   const auto count = [](const AxisTaps& taps) { return static_cast<std::int32_t>(taps.weights.size()); };
-  const MatrixSize* const size = find_size(cuda::needed_matrices(count(s->taps.x), lead, count(s->taps.y)));
+  const MatrixSize* const size = find_size(cuda::needed_matrices(count(s->taps.x), lead, count(s->taps.y)), source.channels, splits);
   if (size == nullptr) {
     return refusal("the kernel has " + std::to_string(count(s->taps.x)) + "x" + std::to_string(count(s->taps.y)) +
                    " taps, more than matrices in registers hold");

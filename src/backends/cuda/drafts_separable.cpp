@@ -6,8 +6,8 @@
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "backends/cuda/kernels/sep_matrix_shape.h"
 #include "backends/cuda/kernels/sep_passes_shape.h"
-#include "backends/cuda/kernels/sep_registers_shape.h"
 #include "backends/cuda/kernels/sep_scatter_shape.h"
+#include "backends/cuda/kernels/sep_warps_shape.h"
 #include "backends/cuda/matrix_tables.h"
 
 namespace mollify::cuda {
@@ -35,52 +35,73 @@ Draft sep_fused(const Plan& plan, const Pass& pass, const NoArguments&, Tables& 
           {nullptr, a, kSepFusedThreads, static_cast<std::uint32_t>(shape.shared_bytes()), pass.source, pass.destination, {}}};
 }
 
-Draft sep_registers(const Plan& plan, const Pass& pass, const NoArguments& given, Tables& tables) {
-  Draft draft = sep_fused(plan, pass, given, tables);
-  const auto& a = std::get<SepFused>(draft.launch.arguments);
-  draft.module = "sep_registers";
-  draft.function = name_of("sep_registers", plan, std::string(ending_of(plan)) + "_" + std::to_string(a.taps_x));
-  draft.launch.threads = static_cast<std::uint32_t>(pass.group.x);
-  draft.launch.shared_bytes = static_cast<std::uint32_t>((pass.tile.x + a.taps_x - 1) * sizeof(std::int32_t));
-  return draft;
-}
-
 namespace {
 
 /// What kernels with sums in registers have in common.
 template <class Scatter>
 Draft scatter_draft(const Plan& plan, const Pass& pass, const ScatterArguments& given, std::string_view kernel, Scatter a,
-                    std::int32_t weights_bytes) {
+                    std::int32_t shared_bytes) {
   a.rows = pass.tile.y;
   a.blocks_across = ceil_div(a.destination.width, pass.tile.x);
   a.blocks_down = ceil_div(a.destination.height, a.rows);
-  const SepScatterShape shape(info(plan.src.format).channels, given.taps, pass.group.x);
+  const auto threads = static_cast<std::uint32_t>(pass.group.x);
   return {std::string(kernel),
-          name_of(kernel, plan, "_f32_" + std::to_string(given.taps)),
-          {nullptr,
-           a,
-           static_cast<std::uint32_t>(pass.group.x),
-           static_cast<std::uint32_t>(shape.shared_bytes() + weights_bytes),
-           pass.source,
-           pass.destination,
-           {}}};
+          name_of(kernel, plan, std::string(ending_of(plan)) + "_" + std::to_string(given.taps)),
+          {nullptr, a, threads, static_cast<std::uint32_t>(shared_bytes), pass.source, pass.destination, {}}};
 }
 
-}  // namespace
-
 /// Weights stand in the middle of those that the kernel has, and zeros around them.
-Draft sep_scatter(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables&) {
+SepScatter arguments_of(const Plan& plan, const Pass& pass, std::int32_t taps) {
   SepScatter a{shared_of(plan, pass)};
-  const std::int32_t taps = given.taps;
   std::ranges::copy(in_the_middle(pass.taps.x, taps), a.weights_x);
   std::ranges::copy(in_the_middle(pass.taps.y, taps), a.weights_y);
   a.first_x = pass.origin.x - taps / 2;
   a.first_y = pass.origin.y - taps / 2;
-  return scatter_draft(plan, pass, given, "sep_scatter", a, 0);
+  return a;
+}
+
+std::int32_t scatter_bytes(const Plan& plan, const Pass& pass, std::int32_t taps) {
+  return SepScatterShape(info(plan.src.format).channels, taps, pass.group.x).shared_bytes();
+}
+
+SepWarpsShape warps_shape(const Plan& plan, std::int32_t taps) {
+  const FormatInfo& format = info(plan.src.format);
+  return {format.channels, format.bits, taps};
+}
+/// Pixels of a row that each of a block's warps makes.
+std::int32_t strip_of(const Pass& pass) {
+  return pass.tile.x / (pass.group.x / 32);
+}
+std::int32_t warps_bytes(const Plan& plan, const Pass& pass, std::int32_t taps) {
+  return warps_shape(plan, taps).shared_bytes(pass.group.x / 32, pass.tile.y, taps);
+}
+
+}  // namespace
+
+Draft sep_scatter(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables&) {
+  return scatter_draft(plan, pass, given, "sep_scatter", arguments_of(plan, pass, given.taps), scatter_bytes(plan, pass, given.taps));
 }
 
 Draft sep_scatter_each(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables&) {
-  return scatter_draft(plan, pass, given, "sep_scatter_each", SepScatterEach{shared_of(plan, pass)}, sep_scatter_weights_bytes(given.taps));
+  return scatter_draft(plan, pass, given, "sep_scatter_each", SepScatterEach{shared_of(plan, pass)},
+                       scatter_bytes(plan, pass, given.taps) + sep_scatter_weights_bytes(given.taps));
+}
+
+/// Bytes are read as 2^-149 of their value, and results are written as fractions of the largest code.
+Draft sep_warps(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables&) {
+  SepScatter a = arguments_of(plan, pass, given.taps);
+  if (info(plan.src.format).bits == 8) {
+    for (float& weight : a.weights_x) weight *= 0x1p75F;
+    for (float& weight : a.weights_y) weight = static_cast<float>(weight * (0x1p74 / 255.0));
+  }
+  a.strip = strip_of(pass);
+  return scatter_draft(plan, pass, given, "sep_warps", a, warps_bytes(plan, pass, given.taps));
+}
+
+Draft sep_warps_each(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables&) {
+  SepScatterEach a{shared_of(plan, pass)};
+  a.strip = strip_of(pass);
+  return scatter_draft(plan, pass, given, "sep_warps_each", a, warps_bytes(plan, pass, given.taps) + sep_scatter_weights_bytes(given.taps));
 }
 
 Draft sep_matrix(const Plan& plan, const Pass& pass, const MatrixArguments& given, Tables& tables) {

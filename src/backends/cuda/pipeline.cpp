@@ -50,9 +50,9 @@ constexpr std::array kKernels = {
     KernelRow{"sep_columns", make<ColumnsArguments, sep_columns>},
     KernelRow{"sep_fused", make<NoArguments, sep_fused>},
     KernelRow{"sep_matrix", make<MatrixArguments, sep_matrix>},
-    KernelRow{"sep_registers", make<NoArguments, sep_registers>},
     KernelRow{"sep_rows", make<FloatArguments, sep_rows>},
     KernelRow{"sep_scatter", make<ScatterArguments, sep_scatter>},
+    KernelRow{"sep_warps", make<ScatterArguments, sep_warps>},
 };
 
 Shared& shared_arguments(Arguments& arguments) {
@@ -117,8 +117,10 @@ Status Prepared::prepare(Weights weights) {
   for (const Pass& pass : plan_.passes) {
     const auto row = std::ranges::find(kKernels, pass.kernel, &KernelRow::id);
     if (row == kKernels.end()) return Error{ErrorCode::unsupported, "the CUDA backend has no kernel " + pass.kernel, {}};
-    const bool is_of_each = weights == Weights::of_each && pass.kernel == "sep_scatter";
-    Result<Draft> draft = is_of_each ? make<ScatterArguments, sep_scatter_each>(plan_, pass, tables) : row->make(plan_, pass, tables);
+    const bool is_of_each = weights == Weights::of_each;
+    Result<Draft> draft = is_of_each && pass.kernel == "sep_scatter" ? make<ScatterArguments, sep_scatter_each>(plan_, pass, tables)
+                          : is_of_each && pass.kernel == "sep_warps" ? make<ScatterArguments, sep_warps_each>(plan_, pass, tables)
+                                                                     : row->make(plan_, pass, tables);
     if (!draft) return draft.error();
     const Result<CUfunction> function = context_->kernel(draft->module, draft->function);
     if (!function) return function.error();

@@ -72,11 +72,12 @@ struct SepFused : Shared {
   std::int32_t rows = 0;     ///< of a chunk of a strip
 };
 
-/// Both axes in one pass, with sums in registers; see sep_scatter.cu. Weights are as many as the kernel is compiled for.
+/// Both axes in one pass, with sums in registers; see sep_scatter.cu and sep_warps.cu. Weights are as many as the kernel is compiled for.
 struct SepScatter : Shared {
   std::int32_t first_x = 0;  ///< source column of the first weight of destination column 0
   std::int32_t first_y = 0;  ///< the same of rows
   std::int32_t rows = 0;     ///< of a chunk of a strip
+  std::int32_t strip = 0;    ///< sep_warps.cu: pixels of a row that a warp makes
   float weights_x[kSepScatterTaps] = {};
   float weights_y[kSepScatterTaps] = {};
 };
@@ -87,6 +88,7 @@ struct SepScatterEach : Shared {
   std::uint64_t taps = 0;  ///< address that places of weights are counted from
   std::uint64_t each = 0;  ///< address of a TapsOfImage for each image that a launch makes
   std::int32_t rows = 0;   ///< of a chunk of a strip
+  std::int32_t strip = 0;  ///< sep_warps.cu: pixels of a row that a warp makes
 };
 
 /// Both axes in one pass, on tensor cores. A warp makes a strip of columns; see sep_matrix.cu.

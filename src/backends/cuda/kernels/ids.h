@@ -10,7 +10,7 @@ inline constexpr std::array<std::string_view, 25> kKernelIds = {
     "box_along",       "box_any",        "box_blocks",  "box_columns",        "box_down",          "box_rows",
     "box_segments",    "gauss_decimate", "gauss_grid",  "gauss_grid_columns", "gauss_grid_matrix", "gauss_grid_rows",
     "gauss_grid_tile", "gauss_matrix",   "gauss_spans", "gauss_strips",       "gauss_upsample",    "gauss_upsample_matrix",
-    "nxn_direct",      "sep_columns",    "sep_fused",   "sep_matrix",         "sep_registers",     "sep_rows",
-    "sep_scatter"};
+    "nxn_direct",      "sep_columns",    "sep_fused",   "sep_matrix",         "sep_rows",          "sep_scatter",
+    "sep_warps"};
 
 }  // namespace mollify::cuda

@@ -10,12 +10,12 @@ namespace mollify::cuda {
 
 using Whole = Narrow<std::int32_t>;
 
-/// sep_fused and sep_registers.
+/// sep_fused.
 struct NoArguments {
   static void each(auto& /*self*/, auto /*visit*/) {}
 };
 
-/// sep_scatter.
+/// sep_scatter and sep_warps.
 struct ScatterArguments {
   Whole taps;  ///< that the kernel has, on either axis
   static void each(auto& self, auto visit) { visit("taps", self.taps); }

@@ -312,9 +312,11 @@ __device__ void sep_matrix(const SepMatrix& a) {
       sep_matrix_##name##_##across##_##down(const __grid_constant__ SepMatrix a) {                                         \
     sep_matrix<component, channels, across, down>(a);                                                                      \
   }
-#define MOLLIFY_SEP_MATRIX_SIZES(add, name, component, channels)                                                     \
-  add(name, component, channels, 2, 2) add(name, component, channels, 2, 3) add(name, component, channels, 3, 4)     \
-      add(name, component, channels, 3, 5) add(name, component, channels, 4, 6) add(name, component, channels, 4, 7) \
-          add(name, component, channels, 5, 8)
+#define MOLLIFY_SEP_MATRIX_LARGE_SIZES(add, name, component, channels)                                           \
+  add(name, component, channels, 3, 5) add(name, component, channels, 4, 6) add(name, component, channels, 4, 7) \
+      add(name, component, channels, 5, 8)
+#define MOLLIFY_SEP_MATRIX_SIZES(add, name, component, channels)                                                 \
+  add(name, component, channels, 2, 2) add(name, component, channels, 2, 3) add(name, component, channels, 3, 4) \
+      MOLLIFY_SEP_MATRIX_LARGE_SIZES(add, name, component, channels)
 
 }  // namespace mollify::cuda

@@ -20,6 +20,11 @@ struct MatrixSize {
 };
 inline constexpr MatrixSize kMatrixSizes[] = {{2, 2}, {2, 3}, {3, 4}, {3, 5}, {4, 6}, {4, 7}, {5, 8}};
 
+/// Whether there is a kernel of this size. `splits`: for halves. Those of one channel have few taps by sep_warps.cu.
+[[nodiscard]] constexpr bool has_matrix_kernel(MatrixSize size, int channels, bool splits) {
+  return channels == 4 || !splits || size.down >= 5;
+}
+
 /// `lead`: pixels that are read before the first tap of a strip's first pixel.
 [[nodiscard]] constexpr MatrixSize needed_matrices(std::int32_t taps_x, std::int32_t lead, std::int32_t taps_y) {
   return {(kMatrixSide - 1 + lead + taps_x + kMatrixSide - 1) / kMatrixSide, (kMatrixRows - 1 + taps_y + kMatrixRows - 1) / kMatrixRows};

@@ -1,97 +1,18 @@
 // Both axes of a separable filter of floats in one pass, with sums in registers. A block of threads moves down a strip of columns. Eight
 // source rows at a time are filtered along x, from shared memory to shared memory. A thread then adds each of its filtered components,
 // weighted, to the sums of all rows of the destination that it belongs to. While rows are filtered, the next ones are on their way to
-// shared memory. Weights are parameters of the kernel, which multiply-adds read without a load; where each image has weights of its own,
-// they lie in shared memory.
+// shared memory.
 #pragma once
 
+#include "backends/cuda/kernels/copy_ahead.cuh"
 #include "backends/cuda/kernels/pixels.cuh"
 #include "backends/cuda/kernels/sep_scatter_shape.h"
+#include "backends/cuda/kernels/sep_weights.cuh"
 
 namespace mollify::cuda {
 namespace {
 
-// ---- Weights
-
-/// Those of all images.
-template <int kTaps>
-class SameWeights {
- public:
-  static constexpr int kSharedBytes = 0;
-  __device__ SameWeights(const SepScatter& a, std::int32_t image, char* /*memory*/) : image(image), a_(a) {}
-  [[nodiscard]] __device__ float x(int k) const { return a_.weights_x[k]; }
-  [[nodiscard]] __device__ float y(int k) const { return a_.weights_y[k]; }
-  [[nodiscard]] __device__ std::int32_t first_x() const { return a_.first_x; }
-  [[nodiscard]] __device__ std::int32_t first_y() const { return a_.first_y; }
-
-  std::int32_t image;
-
- private:
-  const SepScatter& a_;
-};
-
-/// Those of one image, which a block of threads copies to shared memory. Loads of four follow each other where numbers are constants.
-template <int kTaps>
-class OwnWeights {
- public:
-  static constexpr int kSharedBytes = sep_scatter_weights_bytes(kTaps);
-  __device__ OwnWeights(const SepScatterEach& a, std::int32_t record, char* memory) : weights_(reinterpret_cast<const float4*>(memory)) {
-    const TapsOfImage own = reinterpret_cast<const TapsOfImage*>(a.each)[record];
-    image = own.image;
-    const auto* const from = reinterpret_cast<const float*>(a.taps + own.taps);
-    for (int i = threadIdx.x; i < 2 * kTaps; i += blockDim.x)
-      reinterpret_cast<float*>(memory)[i / kTaps * 4 * kFours + i % kTaps] = from[i];
-  }
-  [[nodiscard]] __device__ float x(int k) const { return at(weights_[k / 4], k % 4); }
-  [[nodiscard]] __device__ float y(int k) const { return at(weights_[kFours + k / 4], k % 4); }
-  [[nodiscard]] __device__ std::int32_t first_x() const { return -(kTaps / 2); }
-  [[nodiscard]] __device__ std::int32_t first_y() const { return -(kTaps / 2); }
-
-  std::int32_t image;
-
- private:
-  static constexpr int kFours = (kTaps + 3) / 4;
-  static __device__ float at(float4 v, int i) { return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w; }
-
-  const float4* weights_;  ///< of x, then of y, each from a multiple of four on
-};
-
 constexpr int kRows = kSepScatterRows;
-
-// ---- Copies to shared memory that no register takes part in
-
-template <int kFloats>
-__device__ inline void copy_ahead(float* to, const float* from) {
-  static_assert(kFloats == 4 || kFloats == 1);
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  const auto at = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  if constexpr (kFloats == 4) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at), "l"(from) : "memory");
-  }
-#else
-  if constexpr (kFloats == 4) {
-    *reinterpret_cast<float4*>(to) = *reinterpret_cast<const float4*>(from);
-  } else {
-    *to = *from;
-  }
-#endif
-}
-
-/// What has been copied since the last call belongs together.
-__device__ inline void end_stage() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-/// Until the thread's copies have arrived, but for those of the last stage.
-__device__ inline void wait_for_stage() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group %0;" ::"n"(kSepScatterStages - 1) : "memory");
-#endif
-}
 
 /// The rows of a strip that lie in shared memory.
 template <int kChannels>
@@ -122,7 +43,7 @@ class Source {
     const bool is_inside = first % kPixels == 0 && first >= 0 && first + kPixels <= a_.source.width;
     const std::int32_t column = kChannels == 4 && !is_inside ? columns_[n] : first;
     if (row != nullptr && a_.source.is_aligned && (is_inside || (kChannels == 4 && column >= 0))) {
-      copy_ahead<4>(to, row + std::int64_t{column} * kChannels);
+      copy_ahead<16>(SharedPlace(to), row + std::int64_t{column} * kChannels);
       return;
     }
 #pragma unroll
@@ -131,7 +52,7 @@ class Source {
       if (row == nullptr || at < 0) {
         to[i] = static_cast<float>(a_.outside.value[i % kChannels]);
       } else {
-        copy_ahead<1>(to + i, row + std::int64_t{at} * kChannels + i % kChannels);
+        copy_ahead<4>(SharedPlace(to + i), row + std::int64_t{at} * kChannels + i % kChannels);
       }
     }
   }
@@ -247,7 +168,7 @@ __device__ void sep_scatter(const Arguments& a) {
   int stage = 0;
   for (std::int32_t s = 0; s < source_rows; s += kRows) {
     char* const rows_of_stage = stages + stage * stage_bytes;
-    wait_for_stage();
+    wait_for_stage<kSepScatterStages - 1>();
     __syncthreads();
     if constexpr (kChannels == 4) {
       filter_pixels<kTaps, kOwn>(weights, shape, rows_of_stage, filtered);
