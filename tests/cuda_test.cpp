@@ -81,12 +81,12 @@ TEST(CudaPlan, FewTapsAreMadeBySingleWarps) {
     return make_plan(spec, desc, desc, fake_cuda(), options)->passes.at(0).kernel;
   };
   for (const auto& [format, most] :
-       {std::pair{PixelFormat::r8, 3}, {PixelFormat::rgba8, 1}, {PixelFormat::r16f, 12}, {PixelFormat::rgba16f, 3}}) {
+       {std::pair{PixelFormat::r8, 3}, {PixelFormat::rgba8, 1}, {PixelFormat::r16f, 14}, {PixelFormat::rgba16f, 3}}) {
     for (std::int32_t radius = 1; radius <= most; ++radius)
       EXPECT_EQ(kernel(format, radius), "sep_warps") << info(format).name << " " << radius;
     EXPECT_EQ(kernel(format, most + 1), "sep_matrix") << info(format).name;
   }
-  for (const auto& [format, most] : {std::pair{PixelFormat::r32f, 12}, {PixelFormat::rgba32f, 4}}) {
+  for (const auto& [format, most] : {std::pair{PixelFormat::r32f, 14}, {PixelFormat::rgba32f, 4}}) {
     for (std::int32_t radius = 1; radius <= most; ++radius)
       EXPECT_EQ(kernel(format, radius), "sep_warps") << info(format).name << " " << radius;
     EXPECT_EQ(kernel(format, most + 1), "sep_scatter") << info(format).name;

@@ -10,7 +10,7 @@ inline constexpr int kSepScatterStages = 2;          ///< of so many rows each, 
 inline constexpr std::int32_t kSepScatterTaps = 45;  ///< on each axis, at most
 
 /// Kernels are compiled for these numbers of taps, the same on either axis; those of one channel where sep_warps.cu has none.
-inline constexpr std::int32_t kSepScatterSizes[] = {11, 13, 15, 17, 19, 21, 25, 29, 33, 37, 41, kSepScatterTaps};
+inline constexpr std::int32_t kSepScatterSizes[] = {13, 15, 17, 19, 21, 25, 29, 33, 37, 41, kSepScatterTaps};
 
 /// The same of kernels whose images each have weights of their own, sep_warps.cu's among them.
 inline constexpr std::int32_t kSepScatterEachSizes[] = {9, 19, 33};

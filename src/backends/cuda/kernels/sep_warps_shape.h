@@ -9,13 +9,13 @@ inline constexpr int kSepWarpsRows = 4;           ///< that are copied to shared
 inline constexpr std::int32_t kSepWarpsMost = 4;  ///< warps of a block
 
 /// Kernels are compiled for these numbers of taps, the same on either axis.
-inline constexpr std::int32_t kSepWarpsSizes[] = {3, 5, 7, 9, 13, 17, 19, 21, 25};
+inline constexpr std::int32_t kSepWarpsSizes[] = {3, 5, 7, 9, 13, 17, 19, 21, 25, 29};
 
 /// Whether there is one for images of so many bits a component. With more taps, bytes and halves take less time by products, and floats by
 /// rows that a block of threads filters together.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr bool has_sep_warps(int channels, int bits, std::int32_t taps) {
   if (channels == 4) return taps <= (bits == 8 ? 3 : bits == 16 ? 7 : 9);
-  return channels == 1 && taps <= (bits == 8 ? 7 : 25) && (bits == 32 || taps != 19);
+  return channels == 1 && taps <= (bits == 8 ? 7 : 29) && (bits == 32 || taps != 19);
 }
 
 inline constexpr std::int32_t kSepWarpsMostRows = 512;  ///< of a chunk
