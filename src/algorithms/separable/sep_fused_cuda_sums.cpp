@@ -1,6 +1,7 @@
 // sep.fused on CUDA with sums of columns in registers. With few taps each warp moves down a strip by itself; with more, a block of threads
 // filters rows along x together.
 #include <algorithm>
+#include <limits>
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/separable/sep_fused.h"
@@ -60,6 +61,12 @@ bool is_for_warps(const Problem& p, std::int32_t taps) {
   return taps_of_warps(info(p.src.format), taps) == taps;
 }
 
+/// Whether places of pixels a strip beyond the image are numbers of 32 bits as well.
+bool counts_in_32_bits(const Problem& p) {
+  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max() - (1 << 14);
+  return std::max({p.src.width, p.src.height, p.dst.width, p.dst.height}) <= kMost;
+}
+
 struct Cost {
   double reads;  ///< how often a source pixel is read
   double seconds;
@@ -99,7 +106,8 @@ Cost cost_of_warps(const Problem& p, const Pass& pass, std::int32_t taps) {
 
 bool has_sums_of_each(const Problem& p) {
   const FormatInfo& format = info(p.src.format);
-  return is_only_blurred(p) && format.is_floating() && format.bits == 32 && (format.channels == 1 || format.channels == 4);
+  return is_only_blurred(p) && counts_in_32_bits(p) && format.is_floating() && format.bits == 32 &&
+         (format.channels == 1 || format.channels == 4);
 }
 
 std::int32_t taps_of_warps(const FormatInfo& format, std::int32_t needed) {
@@ -111,7 +119,8 @@ std::int32_t taps_of_warps(const FormatInfo& format, std::int32_t needed) {
 
 std::int32_t taps_of_sums(const Problem& p, const SeparableTaps& s) {
   const FormatInfo& format = info(p.src.format);
-  if (!is_only_blurred(p)) return 0;
+  // An axis that is not filtered stays apart from the other: zeros around its one weight would bring what is not finite across.
+  if (!is_only_blurred(p) || !counts_in_32_bits(p) || std::min(s.taps.x.weights.size(), s.taps.y.weights.size()) < 2) return 0;
   const std::int32_t needed = 2 * std::max(radius_of(s.taps.x), radius_of(s.taps.y)) + 1;
   std::int32_t taps = taps_of_warps(format, needed);
   if (taps == 0 && has_sums_of_each(p)) {
@@ -120,9 +129,10 @@ std::int32_t taps_of_sums(const Problem& p, const SeparableTaps& s) {
     const cuda::SepScatterShape shape(format.channels, *found, cuda::sep_scatter_threads(*found));
     if (check_shared(p, shape.shared_bytes())) taps = *found;
   }
-  constexpr std::int32_t kMostZeros = 8;  // on both axes: more take longer than what this form saves
+  // On both axes: more take longer than what this form saves.
+  const std::int32_t most_zeros = is_for_warps(p, taps) ? 16 : 8;
   const auto has = static_cast<std::int32_t>(s.taps.x.weights.size() + s.taps.y.weights.size());
-  return 2 * taps - has > kMostZeros ? 0 : taps;
+  return 2 * taps - has > most_zeros ? 0 : taps;
 }
 
 Pass sums_pass(const Problem& p, std::int32_t taps) {

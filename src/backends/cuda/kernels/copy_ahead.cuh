@@ -9,7 +9,7 @@ namespace mollify::cuda {
 #define MOLLIFY_COPIES_AHEAD
 #endif
 
-/// A place in shared memory that copies go to. It stays in a register: compilers would find it anew for each copy.
+/// A place in shared memory that copies go to. It stays in a register: compilers would compute its address again for each copy.
 class SharedPlace {
  public:
 #if defined(__CUDA_ARCH__)
@@ -42,7 +42,7 @@ class SharedPlace {
 #endif
 };
 
-/// The same of a pointer.
+/// The same pointer, which compilers keep in a register for that reason.
 __device__ inline const char* in_register(const char* pointer) {
 #if defined(__CUDA_ARCH__)
   asm volatile("" : "+l"(pointer));
@@ -61,6 +61,10 @@ __device__ inline void copy_ahead(SharedPlace to, const void* from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to.address()), "l"(from), "n"(kBytes) : "memory");
   }
 #else
+#if !defined(__CUDA_ARCH__)
+  if (reinterpret_cast<std::uintptr_t>(from) % kBytes != 0 || reinterpret_cast<std::uintptr_t>(to.pointer()) % kBytes != 0)
+    __builtin_trap();
+#endif
   if constexpr (kBytes == 16) {
     *static_cast<int4*>(to.pointer()) = *static_cast<const int4*>(from);
   } else if constexpr (kBytes == 8) {
@@ -78,7 +82,7 @@ __device__ inline void end_stage() {
 #endif
 }
 
-/// Until the thread's copies have arrived, but for those of so many stages that ended last.
+/// Waits until the thread's copies have arrived, but not for those of so many stages that ended last.
 template <int kStages>
 __device__ inline void wait_for_stage() {
 #if defined(MOLLIFY_COPIES_AHEAD)

@@ -7,13 +7,12 @@
 
 namespace mollify::cuda {
 
-/// Whether loops over rows are unrolled, so that rows which are kept in registers take turns in their places instead of moving up. That
-/// saves the moves, and is up to nine times as much code. Code for compute capability 7.5, which is also what drivers compile for GPUs that
-/// the library does not know, does without.
+/// Whether loops over rows are unrolled where that saves time. It is several times as much code. Code for compute capability 7.5, which is
+/// also what drivers compile for GPUs that the library does not know, does without.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr bool kTakesTurns = false;
+constexpr bool kUnrollsRows = false;
 #else
-constexpr bool kTakesTurns = true;
+constexpr bool kUnrollsRows = true;
 #endif
 
 /// Four consecutive components of a row, which may belong to several pixels. T is float, or double where sums are.

@@ -190,10 +190,10 @@ struct Strip {
   }
 
   /// `reads`: steps whose rows are read. The first make no rows of the result yet. Unaligned images are rare: there the rows between the
-  /// axes move up, which is less code, see kTakesTurns.
+  /// axes move up, which is less code, see kUnrollsRows.
   template <Way kWay>
   __device__ void march(int reads) {
-    constexpr int kStepsOfTurn = kTakesTurns && kWay != Way::unaligned ? kDown : 1;
+    constexpr int kStepsOfTurn = kUnrollsRows && kWay != Way::unaligned ? kDown : 1;
     const char* row = row_of_step<kWay>(0);
 #pragma unroll
     for (int n = 0; n < kRead; ++n) load<kWay>(row, n);

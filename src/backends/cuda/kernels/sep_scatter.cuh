@@ -179,7 +179,7 @@ __device__ void sep_scatter(const Arguments& a) {
     if (s + kSepScatterStages * kRows < source_rows) source.fetch(s + kSepScatterStages * kRows, rows_of_stage);
     end_stage();
     stage = stage + 1 == kSepScatterStages ? 0 : stage + 1;
-#pragma unroll kTakesTurns ? kRows : 1
+#pragma unroll kUnrollsRows ? kRows : 1
     for (int r = 0; r < kRows; ++r) {
       const Own v = reinterpret_cast<const Own*>(filtered + r * shape.filtered_bytes)[threadIdx.x];
 #pragma unroll

@@ -46,6 +46,7 @@ class WarpsRing {
         image_(row_of(a.source, image, 0)),
         first_unit_(in_register(image_ + std::int64_t{first_column + lane_ * kShape.pixels} * kPixelBytes)),
         to_(memory + lane_ * kShape.unit_bytes) {
+    are_pixels_ = Pixels::channels == 1 || are_multiples(a.source, kPixelBytes);
     // Units that are inside the image are copied whole, and the pixels of others one by one.
     const bool is_whole = are_multiples(a.source, kShape.unit_bytes) && first_column % kShape.pixels == 0;
     const std::int32_t begin = is_whole ? min(max((kShape.pixels - 1 - first_column) / kShape.pixels, 0), units) : 0;
@@ -66,8 +67,8 @@ class WarpsRing {
     __syncwarp();
   }
 
-  /// Starts to copy the rows from the s-th of the chunk on to a stage. Rows outside a constant border, which there are none of where
-  /// kIsInside, are left as they are.
+  /// Starts to copy the rows from the s-th of the chunk on to a stage. Rows outside a constant border are left as they are; where
+  /// kIsInside, there are none, not even among those that only fill the last stage.
   template <bool kIsInside>
   __device__ void fetch(std::int32_t s, int stage) const {
     std::int64_t found[kSepWarpsRows];
@@ -86,7 +87,12 @@ class WarpsRing {
       if (copies_second_)
         copy_ahead<kShape.unit_bytes>(to + (r * kShape.row_bytes() + 32 * kShape.unit_bytes), from + 32 * kShape.unit_bytes);
     }
-    if (singles_ != 0) copy_singles<kIsInside>(found, stage);
+    if (singles_ == 0) return;
+    if (are_pixels_) {
+      copy_singles<kIsInside>(found, stage);
+    } else {
+      copy_components<kIsInside>(found, stage);
+    }
   }
 
   /// Whether the s-th row of the chunk is outside a constant border.
@@ -118,7 +124,7 @@ class WarpsRing {
         for (int r = 0; r < kSepWarpsRows; ++r) {
           if (column >= 0 && (kIsInside || found[r] != kOutsideRow)) copy_ahead<kPixelBytes>(to + r * kShape.row_bytes(), pixel + found[r]);
         }
-      } else {  // which registers take part in: all are loaded before one is stored
+      } else {  // Too small for a copy without registers. All are loaded before one is stored.
         using Pixel = std::conditional_t<kPixelBytes == 2, unsigned short, unsigned char>;
         Pixel pixels[kSepWarpsRows] = {};
 #pragma unroll
@@ -133,6 +139,26 @@ class WarpsRing {
     }
   }
 
+  /// The same of images whose pixels begin at multiples of a component only.
+  template <bool kIsInside>
+  __device__ void copy_components(const std::int64_t (&found)[kSepWarpsRows], int stage) const {
+    using Component = std::conditional_t<kComponentBytes<Pixels> == 4, float,
+                                         std::conditional_t<kComponentBytes<Pixels> == 2, unsigned short, unsigned char>>;
+#pragma unroll 1
+    for (std::int32_t i = lane_; i < singles_ * Pixels::channels; i += 32) {
+      const std::int32_t pixel = i / Pixels::channels, component = i % Pixels::channels;
+      const std::int32_t column = columns_[pixel];
+      auto* to =
+          reinterpret_cast<Component*>(rows_ + stage * kSepWarpsRows * kShape.row_bytes()) + place(pixel) * Pixels::channels + component;
+      for (int r = 0; r < kSepWarpsRows; ++r) {
+        if (column >= 0 && (kIsInside || found[r] != kOutsideRow)) {
+          *to = reinterpret_cast<const Component*>(image_ + found[r])[std::int64_t{column} * Pixels::channels + component];
+        }
+        to += kShape.row_bytes() / sizeof(Component);
+      }
+    }
+  }
+
   const std::int64_t* found_;
   char* rows_;
   int* columns_;  ///< the pixel that stands in for each that is copied by itself, or -1
@@ -140,6 +166,7 @@ class WarpsRing {
   const char* image_;
   const char* first_unit_;  ///< of the lane, in the image's first row
   SharedPlace to_;          ///< where that goes, in the ring's first row
+  bool are_pixels_;         ///< pixels begin at multiples of a pixel
   bool copies_first_;       ///< that unit, and the one that is 32 units further
   bool copies_second_;
   std::int32_t single_before_;  ///< pixels that are copied by themselves before those that are not
@@ -149,7 +176,7 @@ class WarpsRing {
 
 // ---- Along x
 
-/// Bytes are not moved to numbers of their own: the bits of one are those of the float that is 2^-149 of it.
+/// The bits of a byte, read as a float, are 2^-149 of its value. Weights make up for that.
 template <Component kComponent>
 __device__ inline float number_of(unsigned word, int i) {
   if constexpr (kComponent == Component::u8) {
@@ -207,7 +234,7 @@ __device__ inline void move_down(const Shared& a, const Weights& weights, const 
   constexpr int kOfWord = 4 / kComponentBytes<Pixels>;
   constexpr int kLead = kShape.halo * kOwn - kTaps / 2 * kChannels;  // components of a lane's row before its first tap
   constexpr int kLastWord = (kLead + kOwn + (kTaps - 1) * kChannels - 1) / kOfWord;
-  constexpr int kUnrolled = kTakesTurns && kIsPlain && kShape.is_unrolled ? kSepWarpsRows : 1;
+  constexpr int kUnrolled = kUnrollsRows && kIsPlain && kShape.is_unrolled ? kSepWarpsRows : 1;
   constexpr int kAhead = (kShape.stages - 1) * kSepWarpsRows;  // rows
   float sums[kTaps][kOwn] = {};                                // of the rows from the one on that is complete next
   int stage = 0, ahead = 0;
@@ -323,7 +350,8 @@ __device__ void sep_warps(const Arguments& a) {
   strip.has_outside_columns = a.outside.mode_x == kConstant && (centre < kTaps / 2 || centre + a.strip + kTaps / 2 > a.source.width);
   strip.outside = outside;
   strip.all = 0.0F;
-  const bool has_outside_rows = a.outside.mode_y == kConstant && (first_row < 0 || first_row + strip.source_rows > a.source.height);
+  const bool has_outside_rows =
+      a.outside.mode_y == kConstant && (first_row < 0 || first_row + sep_warps_source_rows(strip.rows, kTaps) > a.source.height);
   char* const out = row_of(a.destination, weights.image, y0);
   if (__all_sync(~0U, !strip.has_outside_columns && !has_outside_rows && (strip.is_whole || !strip.stores))) {
     move_down<true, Pixels, kTaps>(a, weights, ring, strip, out);

@@ -18,7 +18,7 @@ inline constexpr std::int32_t kSepWarpsSizes[] = {3, 5, 7, 9, 13, 17, 19, 21, 25
   return channels == 1 && taps <= (bits == 8 ? 7 : 29) && (bits == 32 || taps != 19);
 }
 
-inline constexpr std::int32_t kSepWarpsMostRows = 512;  ///< of a chunk
+inline constexpr std::int32_t kSepWarpsMostRows = 512;  ///< of a chunk, and up to three more
 
 /// Rows that are read for a chunk of so many rows, up to three more than needed: stages are whole.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t sep_warps_source_rows(std::int32_t rows, std::int32_t taps) {
@@ -33,7 +33,7 @@ struct SepWarpsShape {
   int stages;        ///< of a ring, of rows that are copied together: they are filtered or on their way
   bool is_unrolled;  ///< the loop over the rows of a stage
   int at_once;       ///< blocks of the most warps that registers of a multiprocessor have room for
-  int halo;          ///< units before those of the lanes, and after them. They begin where memory is fetched: at multiples of 32 bytes.
+  int halo;          ///< units before those of the lanes, and after them. With them rows begin at multiples of 32 bytes, as memory does.
 
   MOLLIFY_HOST_DEVICE constexpr SepWarpsShape(int channels, int bits, std::int32_t taps)
       : own(channels == 4                            ? 128 / bits
