@@ -12,6 +12,7 @@
 #include "backends/cuda/executor.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "backends/cuda/kernels/sep_scatter_shape.h"
+#include "backends/cuda/kernels/sep_weights_shape.h"
 #include "math/weights.h"
 #include "mollify/cuda.h"
 
@@ -34,9 +35,9 @@ std::vector<Form> forms_of(const Problem& p) {
   std::vector<std::int32_t> of_any = {17, 33, 49, 65};
   if (has_sums_of_each(p)) {
     of_any = {65};
-    for (const std::int32_t taps : kSepScatterEachSizes) {
+    for (const std::int32_t taps : kSepSumsEachSizes) {
       const SepScatterShape shape(format.channels, taps, sep_scatter_threads(taps));
-      const bool fits_block = fits(shape.shared_bytes() + sep_scatter_weights_bytes(taps));
+      const bool fits_block = fits(shape.shared_bytes() + sep_weights_bytes(taps));
       if (taps_of_warps(format, taps) == taps || fits_block) forms.push_back({taps, true});
     }
   }

@@ -26,8 +26,7 @@ Pass scatter_pass(const Problem& p, std::int32_t taps) {
   constexpr std::int32_t kStep = cuda::kSepScatterRows;
   const double at_once = static_cast<double>(cuda::sep_scatter_at_once(taps)) * most / threads;
   const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, at_once, kStep, 2 * kStep);
-  return make_pass("sep_scatter", cuda::ScatterArguments{taps}, {p.dst.width, p.dst.height}, {columns, rows}, {threads, 1},
-                   Storage::buffer);
+  return make_pass("sep_scatter", cuda::SumsArguments{taps}, {p.dst.width, p.dst.height}, {columns, rows}, {threads, 1}, Storage::buffer);
 }
 
 cuda::SepWarpsShape warps_shape(const FormatInfo& format, std::int32_t taps) {
@@ -52,7 +51,7 @@ Pass warps_pass(const Problem& p, std::int32_t taps) {
   const std::int32_t warps = std::min(strips, cuda::kSepWarpsMost);
   const std::int32_t across = (strips + warps - 1) / warps;
   const double at_once = static_cast<double>(shape.at_once) * cuda::kSepWarpsMost / warps;
-  return make_pass("sep_warps", cuda::ScatterArguments{taps}, {p.dst.width, p.dst.height},
+  return make_pass("sep_warps", cuda::SumsArguments{taps}, {p.dst.width, p.dst.height},
                    {strip * warps, warps_rows(p, taps, across, at_once)}, {32 * warps, 1}, Storage::buffer);
 }
 

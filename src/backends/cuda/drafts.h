@@ -69,11 +69,11 @@ struct Draft {
 [[nodiscard]] Draft sep_fused(const Plan& plan, const Pass& pass, const NoArguments& given, Tables& tables);
 [[nodiscard]] Draft sep_matrix(const Plan& plan, const Pass& pass, const MatrixArguments& given, Tables& tables);
 [[nodiscard]] Draft sep_rows(const Plan& plan, const Pass& pass, const FloatArguments& given, Tables& tables);
-[[nodiscard]] Draft sep_scatter(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables& tables);
+[[nodiscard]] Draft sep_scatter(const Plan& plan, const Pass& pass, const SumsArguments& given, Tables& tables);
 /// The same pass where each image has weights of its own.
-[[nodiscard]] Draft sep_scatter_each(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables& tables);
-[[nodiscard]] Draft sep_warps(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables& tables);
-[[nodiscard]] Draft sep_warps_each(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables& tables);
+[[nodiscard]] Draft sep_scatter_each(const Plan& plan, const Pass& pass, const SumsArguments& given, Tables& tables);
+[[nodiscard]] Draft sep_warps(const Plan& plan, const Pass& pass, const SumsArguments& given, Tables& tables);
+[[nodiscard]] Draft sep_warps_each(const Plan& plan, const Pass& pass, const SumsArguments& given, Tables& tables);
 
 [[nodiscard]] Draft gauss_decimate(const Plan& plan, const Pass& pass, const DecimateArguments& given, Tables& tables);
 [[nodiscard]] Draft gauss_grid_tile(const Plan& plan, const Pass& pass, const GridBlurArguments& given, Tables& tables);

@@ -8,6 +8,7 @@
 #include "backends/cuda/kernels/sep_passes_shape.h"
 #include "backends/cuda/kernels/sep_scatter_shape.h"
 #include "backends/cuda/kernels/sep_warps_shape.h"
+#include "backends/cuda/kernels/sep_weights_shape.h"
 #include "backends/cuda/matrix_tables.h"
 
 namespace mollify::cuda {
@@ -39,8 +40,8 @@ namespace {
 
 /// What kernels with sums in registers have in common.
 template <class Scatter>
-Draft scatter_draft(const Plan& plan, const Pass& pass, const ScatterArguments& given, std::string_view kernel, Scatter a,
-                    std::int32_t shared_bytes) {
+Draft sums_draft(const Plan& plan, const Pass& pass, const SumsArguments& given, std::string_view kernel, Scatter a,
+                 std::int32_t shared_bytes) {
   a.rows = pass.tile.y;
   a.blocks_across = ceil_div(a.destination.width, pass.tile.x);
   a.blocks_down = ceil_div(a.destination.height, a.rows);
@@ -51,8 +52,8 @@ Draft scatter_draft(const Plan& plan, const Pass& pass, const ScatterArguments& 
 }
 
 /// Weights stand in the middle of those that the kernel has, and zeros around them.
-SepScatter arguments_of(const Plan& plan, const Pass& pass, std::int32_t taps) {
-  SepScatter a{shared_of(plan, pass)};
+SepSums arguments_of(const Plan& plan, const Pass& pass, std::int32_t taps) {
+  SepSums a{shared_of(plan, pass)};
   std::ranges::copy(in_the_middle(pass.taps.x, taps), a.weights_x);
   std::ranges::copy(in_the_middle(pass.taps.y, taps), a.weights_y);
   a.first_x = pass.origin.x - taps / 2;
@@ -78,30 +79,30 @@ std::int32_t warps_bytes(const Plan& plan, const Pass& pass, std::int32_t taps) 
 
 }  // namespace
 
-Draft sep_scatter(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables&) {
-  return scatter_draft(plan, pass, given, "sep_scatter", arguments_of(plan, pass, given.taps), scatter_bytes(plan, pass, given.taps));
+Draft sep_scatter(const Plan& plan, const Pass& pass, const SumsArguments& given, Tables&) {
+  return sums_draft(plan, pass, given, "sep_scatter", arguments_of(plan, pass, given.taps), scatter_bytes(plan, pass, given.taps));
 }
 
-Draft sep_scatter_each(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables&) {
-  return scatter_draft(plan, pass, given, "sep_scatter_each", SepScatterEach{shared_of(plan, pass)},
-                       scatter_bytes(plan, pass, given.taps) + sep_scatter_weights_bytes(given.taps));
+Draft sep_scatter_each(const Plan& plan, const Pass& pass, const SumsArguments& given, Tables&) {
+  return sums_draft(plan, pass, given, "sep_scatter_each", SepSumsEach{shared_of(plan, pass)},
+                    scatter_bytes(plan, pass, given.taps) + sep_weights_bytes(given.taps));
 }
 
 /// Bytes are read as 2^-149 of their value, and results are written as fractions of the largest code.
-Draft sep_warps(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables&) {
-  SepScatter a = arguments_of(plan, pass, given.taps);
+Draft sep_warps(const Plan& plan, const Pass& pass, const SumsArguments& given, Tables&) {
+  SepSums a = arguments_of(plan, pass, given.taps);
   if (info(plan.src.format).bits == 8) {
     for (float& weight : a.weights_x) weight *= 0x1p75F;
     for (float& weight : a.weights_y) weight = static_cast<float>(weight * (0x1p74 / 255.0));
   }
   a.strip = strip_of(pass);
-  return scatter_draft(plan, pass, given, "sep_warps", a, warps_bytes(plan, pass, given.taps));
+  return sums_draft(plan, pass, given, "sep_warps", a, warps_bytes(plan, pass, given.taps));
 }
 
-Draft sep_warps_each(const Plan& plan, const Pass& pass, const ScatterArguments& given, Tables&) {
-  SepScatterEach a{shared_of(plan, pass)};
+Draft sep_warps_each(const Plan& plan, const Pass& pass, const SumsArguments& given, Tables&) {
+  SepSumsEach a{shared_of(plan, pass)};
   a.strip = strip_of(pass);
-  return scatter_draft(plan, pass, given, "sep_warps_each", a, warps_bytes(plan, pass, given.taps) + sep_scatter_weights_bytes(given.taps));
+  return sums_draft(plan, pass, given, "sep_warps_each", a, warps_bytes(plan, pass, given.taps) + sep_weights_bytes(given.taps));
 }
 
 Draft sep_matrix(const Plan& plan, const Pass& pass, const MatrixArguments& given, Tables& tables) {

@@ -51,8 +51,8 @@ constexpr std::array kKernels = {
     KernelRow{"sep_fused", make<NoArguments, sep_fused>},
     KernelRow{"sep_matrix", make<MatrixArguments, sep_matrix>},
     KernelRow{"sep_rows", make<FloatArguments, sep_rows>},
-    KernelRow{"sep_scatter", make<ScatterArguments, sep_scatter>},
-    KernelRow{"sep_warps", make<ScatterArguments, sep_warps>},
+    KernelRow{"sep_scatter", make<SumsArguments, sep_scatter>},
+    KernelRow{"sep_warps", make<SumsArguments, sep_warps>},
 };
 
 Shared& shared_arguments(Arguments& arguments) {
@@ -118,8 +118,8 @@ Status Prepared::prepare(Weights weights) {
     const auto row = std::ranges::find(kKernels, pass.kernel, &KernelRow::id);
     if (row == kKernels.end()) return Error{ErrorCode::unsupported, "the CUDA backend has no kernel " + pass.kernel, {}};
     const bool is_of_each = weights == Weights::of_each;
-    Result<Draft> draft = is_of_each && pass.kernel == "sep_scatter" ? make<ScatterArguments, sep_scatter_each>(plan_, pass, tables)
-                          : is_of_each && pass.kernel == "sep_warps" ? make<ScatterArguments, sep_warps_each>(plan_, pass, tables)
+    Result<Draft> draft = is_of_each && pass.kernel == "sep_scatter" ? make<SumsArguments, sep_scatter_each>(plan_, pass, tables)
+                          : is_of_each && pass.kernel == "sep_warps" ? make<SumsArguments, sep_warps_each>(plan_, pass, tables)
                                                                      : row->make(plan_, pass, tables);
     if (!draft) return draft.error();
     const Result<CUfunction> function = context_->kernel(draft->module, draft->function);
@@ -198,7 +198,7 @@ Status Prepared::enqueue_each(const Place& source, const Place& destination, std
     }
     return {};
   };
-  if (auto* scatter = std::get_if<SepScatterEach>(&arguments)) return start_all(*scatter);
+  if (auto* sums = std::get_if<SepSumsEach>(&arguments)) return start_all(*sums);
   return start_all(std::get<SepFused>(arguments));
 }
 

@@ -20,7 +20,7 @@ namespace mollify::cuda {
 inline constexpr std::int64_t kScratchAlignment = 256;  ///< of scratch memory, and of each intermediate image in it
 
 using Arguments = std::variant<BoxAny, BoxPass, BoxSlide, GaussDecimate, GaussGrid, GaussMatrix, GaussStrips, GaussUpsample,
-                               GaussUpsampleMatrix, NxnDirect, SepFused, SepMatrix, SepPass, SepScatter, SepScatterEach>;
+                               GaussUpsampleMatrix, NxnDirect, SepFused, SepMatrix, SepPass, SepSums, SepSumsEach>;
 
 /// One kernel of a plan.
 struct Launch {

@@ -52,7 +52,7 @@ struct Shared {
 
 /// The weights of one image along both axes, and which image it is.
 struct TapsOfImage {
-  /// Where taps_x and then taps_y weights lie, f32: bytes behind SepFused::taps; or behind SepScatterEach::taps as many as the kernel has.
+  /// Where taps_x and then taps_y weights lie, f32: bytes behind SepFused::taps; or behind SepSumsEach::taps as many as the kernel has.
   std::uint64_t taps = 0;
   std::int32_t taps_x = 1;
   std::int32_t taps_y = 1;
@@ -73,7 +73,7 @@ struct SepFused : Shared {
 };
 
 /// Both axes in one pass, with sums in registers; see sep_scatter.cu and sep_warps.cu. Weights are as many as the kernel is compiled for.
-struct SepScatter : Shared {
+struct SepSums : Shared {
   std::int32_t first_x = 0;  ///< source column of the first weight of destination column 0
   std::int32_t first_y = 0;  ///< the same of rows
   std::int32_t rows = 0;     ///< of a chunk of a strip
@@ -84,7 +84,7 @@ struct SepScatter : Shared {
 
 /// The same with weights of each image's own, of whole images. Those of an image are as many as the kernel is compiled for, on either
 /// axis, and the middle one is of the pixel itself.
-struct SepScatterEach : Shared {
+struct SepSumsEach : Shared {
   std::uint64_t taps = 0;  ///< address that places of weights are counted from
   std::uint64_t each = 0;  ///< address of a TapsOfImage for each image that a launch makes
   std::int32_t rows = 0;   ///< of a chunk of a strip

@@ -16,7 +16,7 @@ struct NoArguments {
 };
 
 /// sep_scatter and sep_warps.
-struct ScatterArguments {
+struct SumsArguments {
   Whole taps;  ///< that the kernel has, on either axis
   static void each(auto& self, auto visit) { visit("taps", self.taps); }
 };

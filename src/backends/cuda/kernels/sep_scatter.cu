@@ -11,7 +11,7 @@ namespace mollify::cuda {
 
 #define MOLLIFY_SEP_SCATTER(channels, taps)                                               \
   __global__ void __launch_bounds__(sep_scatter_threads(taps), sep_scatter_at_once(taps)) \
-      sep_scatter_##channels##_f32_##taps(const __grid_constant__ SepScatter a) {         \
+      sep_scatter_##channels##_f32_##taps(const __grid_constant__ SepSums a) {            \
     sep_scatter<channels, taps, SameWeights>(a);                                          \
   }
 

@@ -12,9 +12,6 @@ inline constexpr std::int32_t kSepScatterTaps = 45;  ///< on each axis, at most
 /// Kernels are compiled for these numbers of taps, the same on either axis; those of one channel where sep_warps.cu has none.
 inline constexpr std::int32_t kSepScatterSizes[] = {13, 15, 17, 19, 21, 25, 29, 33, 37, 41, kSepScatterTaps};
 
-/// The same of kernels whose images each have weights of their own, sep_warps.cu's among them.
-inline constexpr std::int32_t kSepScatterEachSizes[] = {9, 19, 33};
-
 /// Neighbouring components of a row that are a thread's along y: it keeps a sum for each tap of each of them.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr int sep_scatter_own(std::int32_t taps) {
   return taps <= 25 ? 4 : 2;
@@ -32,11 +29,6 @@ inline constexpr std::int32_t kSepScatterEachSizes[] = {9, 19, 33};
 /// of four pixels, unless a region begins at none: then each pixel is a load.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr int sep_scatter_shift(int channels, std::int32_t taps) {
   return channels == 1 ? (4 - taps / 2 % 4) % 4 : 0;
-}
-
-/// Weights of x and of y in shared memory, each from a multiple of four on.
-[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t sep_scatter_weights_bytes(std::int32_t taps) {
-  return 2 * 16 * ((taps + 3) / 4);
 }
 
 struct SepScatterShape {

@@ -16,7 +16,7 @@ namespace mollify::cuda {
 
 #define MOLLIFY_SEP_WARPS(name, pixels, taps)                                              \
   __global__ void __launch_bounds__(32 * kSepWarpsMost, kWarpsShape<pixels, taps>.at_once) \
-      sep_warps_##name##_##taps(const __grid_constant__ SepScatter a) {                    \
+      sep_warps_##name##_##taps(const __grid_constant__ SepSums a) {                       \
     sep_warps<pixels, taps, SameWeights>(a);                                               \
   }
 

@@ -35,6 +35,7 @@ class WarpsRing {
  public:
   static constexpr SepWarpsShape kShape = kWarpsShape<Pixels, kTaps>;
   static constexpr int kPixelBytes = Pixels::channels * kComponentBytes<Pixels>;
+  static_assert(kShape.units() <= 64, "a lane copies one unit of a row, or two");
 
   /// Its rows begin at this column of the source, and have so many units. `found`: what find_rows() found.
   __device__ WarpsRing(const Shared& a, std::int32_t image, std::int32_t first_column, std::int32_t units, const std::int64_t* found,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/cuda/kernels/arguments.h"
+#include "backends/cuda/kernels/sep_weights_shape.h"
 
 namespace mollify::cuda {
 
@@ -10,7 +11,7 @@ template <int kTaps>
 class SameWeights {
  public:
   static constexpr int kSharedBytes = 0;
-  __device__ SameWeights(const SepScatter& a, std::int32_t image, char* /*memory*/) : image(image), a_(a) {}
+  __device__ SameWeights(const SepSums& a, std::int32_t image, char* /*memory*/) : image(image), a_(a) {}
   [[nodiscard]] __device__ float x(int k) const { return a_.weights_x[k]; }
   [[nodiscard]] __device__ float y(int k) const { return a_.weights_y[k]; }
   [[nodiscard]] __device__ std::int32_t first_x() const { return a_.first_x; }
@@ -19,15 +20,15 @@ class SameWeights {
   std::int32_t image;
 
  private:
-  const SepScatter& a_;
+  const SepSums& a_;
 };
 
 /// Those of one image, which a block of threads copies to shared memory. Loads of four follow each other where numbers are constants.
 template <int kTaps>
 class OwnWeights {
  public:
-  static constexpr int kSharedBytes = sep_scatter_weights_bytes(kTaps);
-  __device__ OwnWeights(const SepScatterEach& a, std::int32_t record, char* memory) : weights_(reinterpret_cast<const float4*>(memory)) {
+  static constexpr int kSharedBytes = sep_weights_bytes(kTaps);
+  __device__ OwnWeights(const SepSumsEach& a, std::int32_t record, char* memory) : weights_(reinterpret_cast<const float4*>(memory)) {
     const TapsOfImage own = reinterpret_cast<const TapsOfImage*>(a.each)[record];
     image = own.image;
     const auto* const from = reinterpret_cast<const float*>(a.taps + own.taps);
