@@ -10,7 +10,7 @@ inline constexpr int kSepScatterStages = 2;          ///< of so many rows each, 
 inline constexpr std::int32_t kSepScatterTaps = 45;  ///< on each axis, at most
 
 /// Kernels are compiled for these numbers of taps, the same on either axis; those of one channel where sep_warps.cu has none.
-inline constexpr std::int32_t kSepScatterSizes[] = {13, 15, 17, 19, 21, 25, 29, 33, 37, 41, kSepScatterTaps};
+inline constexpr std::int32_t kSepScatterSizes[] = {13, 17, 19, 21, 25, 29, 33, 37, 41, kSepScatterTaps};
 
 /// Neighbouring components of a row that are a thread's along y: it keeps a sum for each tap of each of them.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr int sep_scatter_own(std::int32_t taps) {

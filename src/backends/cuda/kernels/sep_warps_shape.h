@@ -15,7 +15,7 @@ inline constexpr std::int32_t kSepWarpsSizes[] = {3, 5, 7, 9, 13, 17, 19, 21, 25
 /// rows that a block of threads filters together.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr bool has_sep_warps(int channels, int bits, std::int32_t taps) {
   if (channels == 4) return taps <= (bits == 8 ? 3 : bits == 16 ? 7 : 9);
-  return channels == 1 && taps <= (bits == 8 ? 7 : 29) && (bits == 32 || taps != 19);
+  return channels == 1 && taps <= (bits == 8 ? 7 : 29) && taps != (bits == 32 ? 21 : 19);
 }
 
 inline constexpr std::int32_t kSepWarpsMostRows = 512;  ///< of a chunk, and up to three more
