@@ -108,7 +108,9 @@ void add_two_passes(const Problem& p, SeparableTaps s, bool wide, Proposal& out)
 Result<Proposal> propose_sep_fused_cuda(const Problem& p) {
   if (Status s = only_options(p, {kFusedAccumulator, kFusedPasses, kFusedMath}); !s) return s.error();
   std::optional<SeparableTaps> s = separable_taps(p);
-  const std::int32_t taps = s && fits_one_pass(p, *s, fused_is_wide(p, *s)) ? taps_of_sums(p, *s) : 0;
+  const bool wide = s && fused_is_wide(p, *s);
+  const Status one = s ? fits_one_pass(p, *s, wide) : Status(refusal("the matrix is no product of a column and a row"));
+  const std::int32_t taps = one ? taps_of_sums(p, *s) : 0;
   const bool asks_for_sums = kFusedAccumulator.given(p) || kFusedPasses.given(p) || taps_of_warps(info(p.src.format), taps) != 0;
   const FusedMath math = kFusedMath.of(p, asks_for_sums ? FusedMath::f32 : FusedMath::coopmat);
   if (math == FusedMath::coopmat) {
@@ -117,12 +119,10 @@ Result<Proposal> propose_sep_fused_cuda(const Problem& p) {
   }
   if (math != FusedMath::f32 && math != FusedMath::coopmat) return refusal("on CUDA math is f32 or coopmat");
   if (kFusedAccumulator.given(p) == FusedAccumulator::u16) return refusal("sums of 16 bits are for CPUs");
-  if (!s) return refusal("the matrix is no product of a column and a row");
-  const bool wide = fused_is_wide(p, *s);
+  if (!s) return one.error();
 
   Proposal out;
   out.error = s->cut_error + rounding_error(p, *s, wide ? Accumulator::f64 : Accumulator::f32);
-  const Status one = fits_one_pass(p, *s, wide);
   const std::int32_t passes = kFusedPasses.of(p, one ? 1 : 2);
   const bool in_one = passes == 1;
   if (in_one && !one) return one.error();

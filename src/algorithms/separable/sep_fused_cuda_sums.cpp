@@ -44,7 +44,7 @@ std::int32_t warps_rows(const Problem& p, std::int32_t taps, std::int64_t across
 
 Pass warps_pass(const Problem& p, std::int32_t taps) {
   const cuda::SepWarpsShape shape = warps_shape(info(p.src.format), taps);
-  // Strips are as wide as each other, and begin where memory is fetched.
+  // Strips are as wide as each other, and begin at multiples of 32 bytes: memory is read in sectors of so many.
   const std::int32_t units = (p.dst.width + shape.pixels - 1) / shape.pixels;
   const std::int32_t strips = (units + 31) / 32;
   const std::int32_t strip = even_length(units, strips, std::max(32 / shape.unit_bytes, 1)) * shape.pixels;
@@ -60,7 +60,7 @@ bool is_for_warps(const Problem& p, std::int32_t taps) {
   return taps_of_warps(info(p.src.format), taps) == taps;
 }
 
-/// Whether places of pixels a strip beyond the image are numbers of 32 bits as well.
+/// Whether pixels up to a strip beyond the image have places that 32 bits hold.
 bool counts_in_32_bits(const Problem& p) {
   constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max() - (1 << 14);
   return std::max({p.src.width, p.src.height, p.dst.width, p.dst.height}) <= kMost;
@@ -118,7 +118,7 @@ std::int32_t taps_of_warps(const FormatInfo& format, std::int32_t needed) {
 
 std::int32_t taps_of_sums(const Problem& p, const SeparableTaps& s) {
   const FormatInfo& format = info(p.src.format);
-  // An axis that is not filtered stays apart from the other: zeros around its one weight would bring what is not finite across.
+  // Lines of an axis that is not filtered stay apart: weights of zero around its one weight would bring what is not finite to neighbours.
   if (!is_only_blurred(p) || !counts_in_32_bits(p) || std::min(s.taps.x.weights.size(), s.taps.y.weights.size()) < 2) return 0;
   const std::int32_t needed = 2 * std::max(radius_of(s.taps.x), radius_of(s.taps.y)) + 1;
   std::int32_t taps = taps_of_warps(format, needed);
@@ -144,7 +144,7 @@ void add_sums(const Problem& p, SeparableTaps s, std::int32_t taps, Proposal& ou
   const Cost cost = is_for_warps(p, taps) ? cost_of_warps(p, pass, taps) : cost_of_scatter(p, pass, taps);
   out.seconds = cost.seconds;
   out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * cost.reads) + p.dst.payload_bytes();
-  // Zeros around the weights are no zeros beside what is not finite.
+  // Weights of zero around the others make NaN of what is not finite.
   const Reach reach{taps / 2, taps / 2};
   out.reach = PerAxis<Reach>{reach, reach};
   pass.origin = {r.x, r.y};

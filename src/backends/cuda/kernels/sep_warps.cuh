@@ -219,7 +219,7 @@ struct WarpsStrip {
   std::int32_t source_rows;
   std::int32_t rows;
   bool stores;               ///< the lane's components are some of the strip
-  bool is_whole;             ///< and they can be stored together
+  bool is_whole;             ///< all of them are in the image, and can be stored together
   bool has_outside_columns;  ///< of a constant border
   const float* outside;      ///< of each of the lane's pixels: what its taps weigh that lie outside along x
   float all;                 ///< what all taps along x weigh

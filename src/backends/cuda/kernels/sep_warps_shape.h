@@ -6,7 +6,7 @@
 namespace mollify::cuda {
 
 inline constexpr int kSepWarpsRows = 4;           ///< that are copied to shared memory together
-inline constexpr std::int32_t kSepWarpsMost = 4;  ///< warps of a block
+inline constexpr std::int32_t kSepWarpsMost = 4;  ///< warps of a block, at most
 
 /// Kernels are compiled for these numbers of taps, the same on either axis.
 inline constexpr std::int32_t kSepWarpsSizes[] = {3, 5, 7, 9, 13, 17, 19, 21, 25, 29};
@@ -33,7 +33,7 @@ struct SepWarpsShape {
   int stages;        ///< of a ring, of rows that are copied together: they are filtered or on their way
   bool is_unrolled;  ///< the loop over the rows of a stage
   int at_once;       ///< blocks of the most warps that registers of a multiprocessor have room for
-  int halo;          ///< units before those of the lanes, and after them. With them rows begin at multiples of 32 bytes, as memory does.
+  int halo;          ///< units before those of the lanes, and after them. They take multiples of 32 bytes, a sector of memory.
 
   MOLLIFY_HOST_DEVICE constexpr SepWarpsShape(int channels, int bits, std::int32_t taps)
       : own(channels == 4                            ? 128 / bits
