@@ -39,8 +39,8 @@ Draft sep_fused(const Plan& plan, const Pass& pass, const NoArguments&, Tables& 
 namespace {
 
 /// What kernels with sums in registers have in common.
-template <class Scatter>
-Draft sums_draft(const Plan& plan, const Pass& pass, const SumsArguments& given, std::string_view kernel, Scatter a,
+template <class Sums>
+Draft sums_draft(const Plan& plan, const Pass& pass, const SumsArguments& given, std::string_view kernel, Sums a,
                  std::int32_t shared_bytes) {
   a.rows = pass.tile.y;
   a.blocks_across = ceil_div(a.destination.width, pass.tile.x);
