@@ -1,6 +1,8 @@
 // Kernels of CUDA compiled for the processor: all but those that cuda_stand_in.cpp has as plain loops.
 #include "cuda_emulated_kernels.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 
 #include "cuda_emulation.h"
@@ -147,11 +149,14 @@ const std::map<std::string, Kernel>& kernels() {
 
 }  // namespace
 
-std::function<void()> emulated_launch(const std::string& name, const void* arguments, unsigned blocks, unsigned threads) {
+std::function<void()> emulated_launch(const std::string& name, const void* arguments, unsigned blocks, unsigned threads, bool waits) {
   const auto found = kernels().find(name);
   if (found == kernels().end()) return {};
-  return [launch = found->second.with_copy_of(arguments), barriers = found->second.barriers, blocks, threads] {
+  return [launch = found->second.with_copy_of(arguments), barriers = found->second.barriers, blocks, threads, waits, name] {
     emulation::Block::run(launch, blocks, threads, barriers);
+    if (!waits || emulation::Block::awaited() == std::uint64_t{blocks} * threads) return;
+    std::fprintf(stderr, "%s does not wait for the kernels before it\n", name.c_str());
+    std::abort();
   };
 }
 

@@ -45,6 +45,7 @@ class Block {
     static Block block;
     current_ = &block;
     block.threads_ = threads;
+    block.awaited_ = 0;
     barriers == Barriers::yes ? block.launch(kernel, blocks, threads) : block.launch_apart(kernel, blocks);
   }
   static Block& running() { return *current_; }
@@ -120,6 +121,10 @@ class Block {
       sums[i] = sum;
     }
   }
+  /// What a kernel calls that may begin before the ones before it have ended.
+  void await_previous() { awaited_ = awaited_ + 1; }
+  /// How many threads of the last launch did.
+  [[nodiscard]] static std::uint64_t awaited() { return current_ == nullptr ? 0 : current_->awaited_; }
   [[nodiscard]] unsigned thread() const { return thread_; }
   [[nodiscard]] unsigned index() const { return index_; }
   [[nodiscard]] unsigned threads() const { return threads_; }
@@ -169,6 +174,7 @@ class Block {
   const std::function<void()>* kernel_ = nullptr;
   unsigned index_ = 0;
   unsigned threads_ = 0;
+  std::uint64_t awaited_ = 0;
   unsigned thread_ = 0;
   ucontext_t scheduler_{};
   std::vector<ucontext_t> fibers_;

@@ -247,6 +247,39 @@ std::byte* end_of(CUmemorytype type, void* host, CUdeviceptr device) {
 
 }  // namespace
 
+namespace {
+
+/// `waits`: the kernel may begin before those before it in the stream have ended.
+CUresult launch(CUfunction function, unsigned blocks, unsigned threads, CUstream stream, void** parameters, bool waits) {
+  const std::string& name = reinterpret_cast<const Function*>(function)->name;
+  if (name == "copy") {
+    const auto from = *static_cast<const CUdeviceptr*>(parameters[0]);
+    const auto to = *static_cast<const CUdeviceptr*>(parameters[1]);
+    const auto bytes = 16 * *static_cast<const unsigned long long*>(parameters[2]);
+    if (std::uint64_t{blocks} * kCopyThreads * 16 < bytes) return CUDA_ERROR_INVALID_VALUE;
+    return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
+  }
+  if (name.starts_with("numbers_")) {
+    const std::string_view step = std::string_view(name).substr(8, name.find('_', 8) - 8);
+    (name.ends_with("_f64") ? numbers<double> : numbers<float>)(step, parameters);
+    return CUDA_SUCCESS;
+  }
+  if (!is_plain_loop(name)) {
+    std::function<void()> launch = mollify::test::emulated_launch(name, parameters[0], blocks, threads, waits);
+    if (!launch) return CUDA_ERROR_NOT_FOUND;
+    of(stream).add([launch = std::move(launch)] {
+      launch();
+      pass(0.0);
+    });
+    return CUDA_SUCCESS;
+  }
+  const int channels = name[name.find('_', 4) + 1] - '0';
+  of(stream).add([a = *static_cast<const SepFused*>(parameters[0]), channels, blocks] { blur(a, channels, blocks); });
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
 extern "C" {
 
 CUresult CUDAAPI cuInit(unsigned) {
@@ -459,33 +492,17 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction* function, CUmodule, const char*
 CUresult CUDAAPI cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
   return CUDA_SUCCESS;
 }
+CUresult CUDAAPI cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction) {
+  if (attribute != CU_FUNC_ATTRIBUTE_PTX_VERSION) return CUDA_ERROR_INVALID_VALUE;
+  *value = 90;
+  return CUDA_SUCCESS;
+}
 CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
                                 CUstream stream, void** parameters, void**) {
-  const std::string& name = reinterpret_cast<const Function*>(function)->name;
-  if (name == "copy") {
-    const auto from = *static_cast<const CUdeviceptr*>(parameters[0]);
-    const auto to = *static_cast<const CUdeviceptr*>(parameters[1]);
-    const auto bytes = 16 * *static_cast<const unsigned long long*>(parameters[2]);
-    if (std::uint64_t{blocks} * kCopyThreads * 16 < bytes) return CUDA_ERROR_INVALID_VALUE;
-    return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
-  }
-  if (name.starts_with("numbers_")) {
-    const std::string_view step = std::string_view(name).substr(8, name.find('_', 8) - 8);
-    (name.ends_with("_f64") ? numbers<double> : numbers<float>)(step, parameters);
-    return CUDA_SUCCESS;
-  }
-  if (!is_plain_loop(name)) {
-    std::function<void()> launch = mollify::test::emulated_launch(name, parameters[0], blocks, threads);
-    if (!launch) return CUDA_ERROR_NOT_FOUND;
-    of(stream).add([launch = std::move(launch)] {
-      launch();
-      pass(0.0);
-    });
-    return CUDA_SUCCESS;
-  }
-  const int channels = name[name.find('_', 4) + 1] - '0';
-  of(stream).add([a = *static_cast<const SepFused*>(parameters[0]), channels, blocks] { blur(a, channels, blocks); });
-  return CUDA_SUCCESS;
+  return launch(function, blocks, threads, stream, parameters, false);
+}
+CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void**) {
+  return launch(function, config->gridDimX, config->blockDimX, config->hStream, parameters, config->numAttrs > 0);
 }
 
 }  // extern "C"

@@ -23,12 +23,14 @@ namespace mollify::cuda {
   X(EventDestroy, cuEventDestroy_v2)                       \
   X(EventElapsedTime, cuEventElapsedTime)                  \
   X(EventRecord, cuEventRecord)                            \
+  X(FuncGetAttribute, cuFuncGetAttribute)                  \
   X(FuncSetAttribute, cuFuncSetAttribute)                  \
   X(GetErrorString, cuGetErrorString)                      \
   X(GraphRetainUserObject, cuGraphRetainUserObject)        \
   X(Init, cuInit)                                          \
   X(LaunchHostFunc, cuLaunchHostFunc)                      \
   X(LaunchKernel, cuLaunchKernel)                          \
+  X(LaunchKernelEx, cuLaunchKernelEx)                      \
   X(MemAlloc, cuMemAlloc_v2)                               \
   X(MemFree, cuMemFree_v2)                                 \
   X(MemFreeHost, cuMemFreeHost)                            \

@@ -104,6 +104,17 @@ std::vector<std::string> kernel_ids() {
   return ids;
 }
 
+namespace {
+
+/// Whether the kernel waits by itself for those before it: see turns.cuh. Drivers that compile it themselves do so without that.
+bool waits_by_itself(const Functions& cu, CUfunction function) {
+  constexpr int kFirst = 90;  // compute capability, times ten
+  int version = 0;
+  return cu.FuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_PTX_VERSION, function) == CUDA_SUCCESS && version >= kFirst;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const Prepared>> Prepared::create(const Plan& plan, std::shared_ptr<Context> context, Weights weights) {
   std::shared_ptr<Prepared> prepared(new Prepared(plan, std::move(context)));
   if (Status s = prepared->prepare(weights); !s) return s.error();
@@ -130,6 +141,7 @@ Status Prepared::prepare(Weights weights) {
         r != CUDA_SUCCESS) {
       return to_error(cu, r, "asking for shared memory");
     }
+    draft->launch.waits = !launches_.empty() && waits_by_itself(cu, *function);
     launches_.push_back(std::move(draft->launch));
   }
   const std::vector<std::byte>& bytes = tables.bytes();
@@ -206,8 +218,18 @@ Status Prepared::start(const Launch& launch, Arguments& arguments, std::int64_t 
   const Shared& shared = shared_arguments(arguments);
   const std::int64_t blocks = std::int64_t{shared.blocks_across} * shared.blocks_down * images;
   void* parameters[] = {std::visit([](auto& a) -> void* { return &a; }, arguments)};
-  const CUresult r = context_->cu().LaunchKernel(launch.function, static_cast<unsigned>(blocks), 1, 1, launch.threads, 1, 1,
-                                                 launch.shared_bytes, stream, parameters, nullptr);
+  CUlaunchAttribute early{};
+  early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  early.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<unsigned>(blocks);
+  config.blockDimX = launch.threads;
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = launch.shared_bytes;
+  config.hStream = stream;
+  config.attrs = &early;
+  config.numAttrs = launch.waits ? 1 : 0;
+  const CUresult r = context_->cu().LaunchKernelEx(&config, launch.function, parameters, nullptr);
   return r == CUDA_SUCCESS ? Status() : Status(to_error(context_->cu(), r, "launching a kernel"));
 }
 

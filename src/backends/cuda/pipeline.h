@@ -31,6 +31,8 @@ struct Launch {
   Binding source;
   Binding destination;
   std::optional<Binding> auxiliary;  ///< a second image that the kernel reads
+  /// Whether it may begin before the kernel before it in the stream has ended, for which it waits by itself; see turns.cuh.
+  bool waits = false;
 };
 
 /// Images of the caller in device memory: rows and images at any distance of whole components.

@@ -149,9 +149,11 @@ extern "C" {
 MOLLIFY_OF_BOX_SEGMENTS(MOLLIFY_BOX_SEGMENTS_OF_BYTES)
 
 __global__ void __launch_bounds__(kBoxBlockThreads, kBoxBlocksAtOnce) box_blocks_4_u8(const __grid_constant__ BoxAny a) {
+  take_turn();
   box_blocks<SummedBytes<true>>(a);
 }
 __global__ void __launch_bounds__(kBoxBlockThreads, kBoxBlocksAtOnce) box_blocks_4_u8_many(const __grid_constant__ BoxAny a) {
+  take_turn();
   box_blocks<ManySummedBytes>(a);
 }
 }

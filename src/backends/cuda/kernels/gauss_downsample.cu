@@ -495,11 +495,13 @@ __device__ void gauss_spans(const GaussDecimate& a) {
 
 #define MOLLIFY_GAUSS_DECIMATE(name, pixels, support, exact)                                                                       \
   __global__ void __launch_bounds__(kDecimateThreads) gauss_decimate_##name##_##support(const __grid_constant__ GaussDecimate a) { \
+    take_turn();  \
     gauss_decimate<pixels, support, exact>(a);                                                                                     \
   }
 #define MOLLIFY_GAUSS_SPANS(name, pixels, support)                                                                       \
   __global__ void __launch_bounds__(span_threads(pixels::component), kDecimateThreads / span_threads(pixels::component)) \
       gauss_spans_##name##_##support(const __grid_constant__ GaussDecimate a) {                                          \
+    take_turn();  \
     gauss_spans<pixels, support>(a);                                                                                     \
   }
 #define MOLLIFY_OF_GAUSS_DECIMATE(add)                                                                                                \

@@ -259,6 +259,7 @@ __device__ void gauss_matrix(const GaussMatrix& a) {
   using Work = Decimation<kComponent, kChannels, kTiles>;
   using Way = Ways<kComponent>;
   using WeightsX = typename Work::WeightsX;
+  let_next_begin();
   extern __shared__ int4 memory[];
   const GaussMatrixShape shape(a.factor_x, a.support_x, a.centre_x, a.factor_y, a.support_y);
   const int threads = static_cast<int>(blockDim.x);
@@ -292,6 +293,7 @@ __device__ void gauss_matrix(const GaussMatrix& a) {
     const std::int32_t tap = i - before;
     weights_y[i] = tap >= 0 && tap < a.factor_y * a.support_y ? Way::kGainY * __ldg(spline_x + a.factor_x * a.support_x + tap) : 0.0F;
   }
+  await_previous();
   __syncthreads();
 
   Work work{.a = a, .shape = shape};

@@ -58,6 +58,7 @@ __device__ void gauss_strips(const GaussStrips& a) {
   constexpr int kPixels = pixels_of_span(Pixels::component), kNumbers = 4 * kPixels;
   constexpr int kNear = kSupport + (kPixels > 1 ? 1 : 0);  // coarse samples of a row that a thread's pixels are made of
   const StripShape shape(kPixels, a.factor_x, a.support_x, a.taps_x);
+  let_next_begin();
   extern __shared__ int4 memory[];
   auto* const tile = reinterpret_cast<float4*>(memory);
   float4* const blurred = tile + a.step_rows * shape.pitch;
@@ -103,6 +104,7 @@ __device__ void gauss_strips(const GaussStrips& a) {
   const auto grid_pitch = static_cast<std::uint32_t>(a.source.row_bytes / 16);
   float rows[kSupport][kNumbers] = {};
   std::int32_t missing = a.support_y - 1;
+  await_previous();
   __syncthreads();
 
   std::int32_t left_rows = a.rows + a.support_y - 1;  // of blurred samples

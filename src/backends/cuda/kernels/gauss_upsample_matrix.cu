@@ -43,6 +43,7 @@ __device__ void gauss_upsample_matrix(const GaussUpsampleMatrix& a) {
   using LeftPair = typename Numbers::LeftPair;
   using RightPair = typename Numbers::RightPair;
   constexpr std::int32_t kWarps = kProductThreads / 32;
+  let_next_begin();
   extern __shared__ int4 memory[];
   auto* const weights_x = reinterpret_cast<RightPair*>(memory);  // of each matrix, of each lane
   const BlockPlace block = block_place(a);
@@ -63,6 +64,7 @@ __device__ void gauss_upsample_matrix(const GaussUpsampleMatrix& a) {
       Numbers::put(weights_x[i], b, first, second);
     }
   }
+  await_previous();
   __syncthreads();
 
   // Samples beyond those that the segment needs have no weight, but must not be read, as they may be infinite.

@@ -4,6 +4,7 @@
 #include <cuda_fp16.h>
 
 #include "backends/cuda/kernels/arguments.h"
+#include "backends/cuda/kernels/turns.cuh"
 
 namespace mollify::cuda {
 
