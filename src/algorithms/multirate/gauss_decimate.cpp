@@ -143,7 +143,10 @@ double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   // As much is kept of numbers as two halves hold, and one product of what these lack is left out.
   constexpr double kErrorOfProducts = 4.0 * 0x1p-22;
   const double products = has_products(p) ? kErrorOfProducts : 0.0;
-  return colour_gain(p.spec) * distance + gain * rounding + products + colour_error(p.spec, Accumulator::f32);
+  // Strips make codes of numbers with a fraction of eight bits, which each coarse sample that a pixel is made of rounds to.
+  const bool are_cut = p.device.backend == Backend::cuda && has_spans(p) && may_cut_numbers(p);
+  const double cut = are_cut ? 0x1p-9 * cuda::most_span_support(cuda::Component::u8) / info(p.src.format).unit() : 0.0;
+  return colour_gain(p.spec) * distance + gain * rounding + products + cut + colour_error(p.spec, Accumulator::f32);
 }
 
 /// Of the whole image: kernels that are folded into a part of it would be others.
@@ -546,6 +549,12 @@ Status check_products(const Problem& p) {
     return refusal("tensor cores multiply pixels as they are stored");
   }
   return {};
+}
+
+bool may_cut_numbers(const Problem& p) {
+  constexpr double kLeastError = 1e-4;  // of which these make a third
+  const FormatInfo& format = info(p.src.format);
+  return format.is_unorm() && format.bits == 8 && p.allowed_error >= kLeastError;
 }
 
 double rounding_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {

@@ -56,6 +56,8 @@ struct CoarseRange {
 
 /// Whether tensor cores of CUDA have kernels for images of these formats that are blurred like that.
 [[nodiscard]] Status check_products(const Problem& p);
+/// Whether kernels of CUDA may make bytes of numbers of few bits: where the error that is allowed is not small.
+[[nodiscard]] bool may_cut_numbers(const Problem& p);
 /// Whether CUDA may sum up 16 bytes of each row at once: images of four channels of bytes, halves or floats that are only
 /// blurred.
 [[nodiscard]] bool has_spans(const Problem& p);

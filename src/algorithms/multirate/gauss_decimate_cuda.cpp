@@ -303,14 +303,15 @@ Result<std::vector<Pass>> blurring_by_products(const Problem& p, const AxisPlan&
   return std::vector<Pass>{std::move(pass)};
 }
 
+bool has_negative_weights(const AxisPlan& axis) {
+  const auto is_negative = [](double w) { return w < 0.0; };
+  return std::ranges::any_of(axis.coarse.weights, is_negative) || std::ranges::any_of(axis.spline, is_negative);
+}
+
 /// The segment of a row that a block upsamples by products; 0: none, as samples lie too close or pixels apart, or as what is made of them
 /// can leave the range of codes.
 std::int32_t upsample_segment(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   const FormatInfo& format = info(p.dst.format);
-  const auto has_negative_weights = [](const AxisPlan& axis) {
-    const auto is_negative = [](double w) { return w < 0.0; };
-    return std::ranges::any_of(axis.coarse.weights, is_negative) || std::ranges::any_of(axis.spline, is_negative);
-  };
   if (format.is_unorm() && (has_negative_weights(x) || has_negative_weights(y))) return 0;
   if (p.spec.stride.x.step != 1 || p.spec.stride.y.step != 1) return 0;
   const auto support_x = static_cast<std::int32_t>(x.support()), support_y = static_cast<std::int32_t>(y.support());
@@ -345,6 +346,7 @@ Pass upsampling_by_products(const Problem& p, const AxisPlan& x, const AxisPlan&
 std::optional<Pass> expanding_by_strips(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
                                         Proposal& out) {
   if (!has_spans(p) || p.spec.stride.x.step != 1 || p.spec.stride.y.step != 1) return std::nullopt;
+  if (info(p.src.format).is_unorm() && (!may_cut_numbers(p) || has_negative_weights(x) || has_negative_weights(y))) return std::nullopt;
   const cuda::Component component = component_of<cuda::Component>(info(p.src.format));
   const auto support_x = static_cast<std::int32_t>(x.support()), support_y = static_cast<std::int32_t>(y.support());
   const std::int32_t support = cuda::strips_support(support_x, support_y);

@@ -51,12 +51,46 @@ struct PerItem {
   }
 };
 
+/// Weights of y for differences, in shared memory: for each pixel of a coarse sample, of the newest row less the ones before the j-th,
+/// the sum of the weights from the j-th row on. Those of all rows are 1.
+template <int kSupport>
+__device__ void put_difference_weights(const float* spline, std::int32_t factor, std::int32_t support, float* out) {
+  for (auto phase = static_cast<std::int32_t>(threadIdx.x); phase < factor; phase += kStripThreads) {
+    float sum = 0.0F;
+#pragma unroll
+    for (int j = kSupport - 1; j > 0; --j) {
+      if (j < support) sum += spline[phase + factor * j];
+      out[phase * whole_fours(kSupport - 1) + j - 1] = sum;
+    }
+  }
+}
+
+/// Numbers of bytes are codes and this much more: the second byte of such a float is the code, the first one its fraction. The half that is
+/// added makes it the nearest code.
+constexpr float kCodesFrom = 32768.5F;
+
+/// 16 bytes of pixels of their numbers.
+template <class Pixels>
+__device__ uint4 span_of(const float (&v)[Pixels::of_span]) {
+  if constexpr (Pixels::component == Component::u8) {
+    const auto second_bytes = [&](int i) { return __byte_perm(__float_as_uint(v[i]), __float_as_uint(v[i + 1]), 0x0051); };
+    const auto pixel = [&](int i) { return __byte_perm(second_bytes(i), second_bytes(i + 2), 0x5410); };
+    return make_uint4(pixel(0), pixel(4), pixel(8), pixel(12));
+  } else {
+    return Pixels::fractions_of_span(v);
+  }
+}
+
 /// A thread makes pixels of 16 bytes of each row. Threads share out the sums of the blur: four rows or four columns at a time.
 template <class Pixels, int kSupport>
 __device__ void gauss_strips(const GaussStrips& a) {
   using Pixel = typename Pixels::Stored;
+  using Number = typename Pixels::Number;
   constexpr int kPixels = pixels_of_span(Pixels::component), kNumbers = 4 * kPixels;
   constexpr int kNear = kSupport + (kPixels > 1 ? 1 : 0);  // coarse samples of a row that a thread's pixels are made of
+  // Rows are the newest one and how much each one before differs from the next, which takes a multiplication less. Differences of floats
+  // may be infinite where floats are not.
+  constexpr bool kByDifferences = Pixels::component != Component::f32;
   const StripShape shape(kPixels, a.factor_x, a.support_x, a.taps_x);
   let_next_begin();
   extern __shared__ int4 memory[];
@@ -71,7 +105,11 @@ __device__ void gauss_strips(const GaussStrips& a) {
   };
   put_taps(reinterpret_cast<const float*>(a.taps), a.taps_x, taps_x);
   put_taps(reinterpret_cast<const float*>(a.taps) + a.taps_x, a.taps_y, taps_y);
-  put_row_weights(splines + a.factor_x * a.support_x, a.factor_y, a.support_y, kSupport, false, 1.0F / Pixels::full, weights_y);
+  if constexpr (kByDifferences) {
+    put_difference_weights<kSupport>(splines + a.factor_x * a.support_x, a.factor_y, a.support_y, weights_y);
+  } else {
+    put_row_weights(splines + a.factor_x * a.support_x, a.factor_y, a.support_y, kSupport, false, 1.0F, weights_y);
+  }
 
   const BlockPlace block = block_place(a);
   const std::int32_t left = block.across * kStripThreads * kPixels;                // of the strip's pixels
@@ -143,9 +181,13 @@ __device__ void gauss_strips(const GaussStrips& a) {
     for (std::int32_t i = 0; i < step_rows && top < bottom; ++i) {
       const float4* const samples = blurred + i * shape.blurred;
 #pragma unroll
-      for (int j = kSupport - 1; j > 0; --j) {
+      for (int j = kSupport - 1; j > (kByDifferences ? 1 : 0); --j) {
 #pragma unroll
         for (int n = 0; n < kNumbers; ++n) rows[j][n] = rows[j - 1][n];
+      }
+      if constexpr (kByDifferences) {
+#pragma unroll
+        for (int n = 0; n < kNumbers; ++n) rows[1][n] = rows[0][n];
       }
 #pragma unroll
       for (int j = 0; j < kNear; ++j) {
@@ -156,18 +198,29 @@ __device__ void gauss_strips(const GaussStrips& a) {
           rows[0][n] = j == 0 ? weights_x[j][n / 4] * number : fmaf(weights_x[j][n / 4], number, rows[0][n]);
         }
       }
+      if constexpr (kByDifferences) {
+#pragma unroll
+        for (int n = 0; n < kNumbers; ++n) {
+          if (Pixels::component == Component::u8) rows[0][n] += kCodesFrom;
+          rows[1][n] -= rows[0][n];
+        }
+      }
       if (missing > 0) {
         --missing;
         continue;
       }
       const std::int32_t from = max(-top, 0), to = min(a.factor_y, bottom - top);
       const auto mixed = [&](std::int32_t phase, float(&v)[kNumbers]) {
-        float weights[whole_fours(kSupport)];
-        load_row_weights<kSupport>(weights_y, phase, weights);
+        constexpr int kFirst = kByDifferences ? 1 : 0;  // row that is weighed
+        float weights[whole_fours(kSupport - kFirst)];
+        load_row_weights<kSupport - kFirst>(weights_y, phase, weights);
 #pragma unroll
-        for (int j = 0; j < kSupport; ++j) {
+        for (int j = kFirst; j < kSupport; ++j) {
+          const float w = weights[j - kFirst];
 #pragma unroll
-          for (int n = 0; n < kNumbers; ++n) v[n] = j == 0 ? weights[j] * rows[j][n] : fmaf(weights[j], rows[j][n], v[n]);
+          for (int n = 0; n < kNumbers; ++n) {
+            v[n] = j == 0 ? w * rows[0][n] : fmaf(w, rows[j][n], j == 1 && kByDifferences ? rows[0][n] : v[n]);
+          }
         }
       };
       if (is_whole) {
@@ -175,7 +228,7 @@ __device__ void gauss_strips(const GaussStrips& a) {
         for (std::int32_t phase = from; phase < to; ++phase) {
           float v[kNumbers];
           mixed(phase, v);
-          *reinterpret_cast<uint4*>(out) = Pixels::fractions_of_span(v);
+          *reinterpret_cast<uint4*>(out) = span_of<Pixels>(v);
           out += a.destination.row_bytes;
         }
       } else {
@@ -183,15 +236,15 @@ __device__ void gauss_strips(const GaussStrips& a) {
         for (std::int32_t phase = from; phase < to; ++phase) {
           float v[kNumbers];
           mixed(phase, v);
-          const uint4 span = Pixels::fractions_of_span(v);
+          const uint4 span = span_of<Pixels>(v);
 #pragma unroll
           for (int p = 0; p < kPixels; ++p) {
             if (x + p >= a.destination.width) break;
             if (a.destination.is_aligned) {
               reinterpret_cast<Pixel*>(out)[p] = reinterpret_cast<const Pixel*>(&span)[p];
             } else {
-              Pixels::store_fraction_each(a, out - std::int64_t{x} * kPixelBytes, 4 * (x + p),
-                                          {{v[4 * p], v[4 * p + 1], v[4 * p + 2], v[4 * p + 3]}});
+#pragma unroll
+              for (int c = 0; c < 4; ++c) reinterpret_cast<Number*>(out)[4 * p + c] = reinterpret_cast<const Number*>(&span)[4 * p + c];
             }
           }
           out += a.destination.row_bytes;
