@@ -86,17 +86,20 @@ struct SummedBytes : PixelsOfBytes {
   }
   static __device__ void add(Windows& sums, Column column) { change<false>(sums, column); }
   static __device__ void take(Windows& sums, Column column) { change<true>(sums, column); }
-  /// Sums are the lower bits of floats of 2^23 and more, and so are means in the end; or half a window is added, and means are products.
+  /// Means are products, for which half a window is added, or of floats.
   static __device__ void begin(const BoxAny& a, Windows& sums) {
+    if constexpr (kByFloats) return;
 #pragma unroll
-    for (int& sum : sums.at) sum += kByFloats ? 0x4B000000 : static_cast<int>(a.half);
+    for (int& sum : sums.at) sum += static_cast<int>(a.half);
   }
   static __device__ Pixel mean(const BoxAny& a, const Windows& sums) {
     if constexpr (kByFloats) {
-      constexpr float kWhole = 8388608.0F;
+      // The float whose bits are those of a sum is 2^-149 of it. Multiplied by 2^126 times the scale it is 2^-23 of the mean, of which as
+      // many are 1 in steps of floats from 1 on: added to that, the mean is rounded, and its bits are the lowest.
+      const float scale = a.scale * 0x1p126F;
       unsigned means[4];
 #pragma unroll
-      for (int c = 0; c < 4; ++c) means[c] = __float_as_uint(fmaf(__int_as_float(sums.at[c]) - kWhole, a.scale, kWhole));
+      for (int c = 0; c < 4; ++c) means[c] = __float_as_uint(fmaf(__int_as_float(sums.at[c]), scale, 1.0F));
       return joined(means, 0x40U);
     } else {
       return quotient(a, sums);
