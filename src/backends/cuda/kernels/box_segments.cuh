@@ -361,11 +361,19 @@ __device__ void make_strip(const BoxSlide& a, const BlockPlace& block, bool are_
 
     Four total = {}, beginning = {};
     Column stay[kSegment];  // from here to the end of the step
+    const auto add_up = [&](auto rest_of) {
 #pragma unroll
-    for (int i = 0; i < kSegment; ++i) {
-      if (i == rest) beginning = total;
-      stay[i] = own[i];
-      Kind::add(total, stay[i]);
+      for (int i = 0; i < kSegment; ++i) {
+        if (i == rest_of()) beginning = total;
+        stay[i] = own[i];
+        Kind::add(total, stay[i]);
+      }
+    };
+    // Most windows are an odd number of half segments wide, and a pixel. That their beginnings are the first column takes no selection.
+    if (rest == 1) {
+      add_up([] { return 1; });
+    } else {
+      add_up([&] { return rest; });
     }
     Four sums;
     if constexpr (kIsOfWarp) {
