@@ -272,24 +272,24 @@ struct Span {
   static constexpr std::int64_t kPixelBytes = 16 / kPixels;
   uint4 bits;
 
-  /// Numbers of pixels times this are what is summed up.
-  static constexpr float kScale = Pixels::component == Component::u8 ? 1.0F / (1 << 24) : 1.0F;
+  /// What weights of y and of x are multiplied by. The bits of a byte, read as a float, are 2^-149 of its value.
+  static constexpr float kGainY = Pixels::component == Component::u8 ? 0x1p100F : 1.0F;
+  static constexpr float kGainX = Pixels::component == Component::u8 ? 0x1p49F : 1.0F;
   static __device__ Four numbers(const Shared& a, const typename Pixels::Stored& stored) {
     if constexpr (Pixels::component == Component::u8) {
-      // The half whose bits are those of a byte is 2^-24 of it: two bytes are moved at once.
-      const auto halves = [&](unsigned selector) {
-        const unsigned bits = __byte_perm(stored, 0U, selector);
-        return __half22float2(reinterpret_cast<const __half2&>(bits));
-      };
-      const float2 low = halves(0x4140), high = halves(0x4342);
-      return {{low.x, low.y, high.x, high.y}};
+      Four four;
+#pragma unroll
+      for (unsigned c = 0; c < 4; ++c) four.at[c] = __uint_as_float(__byte_perm(stored, 0U, 0x4440U | c));
+      return four;
     } else {
       return Pixels::numbers(a, stored);
     }
   }
 
   /// All of it at once, whose address is a multiple of 16.
-  static __device__ Span load(const char* at) { return {reinterpret_cast<const uint4*>(at)[0]}; }
+  static __device__ Span load(const char* at) {
+    return {reinterpret_cast<const uint4*>(at)[0]};
+  }
   /// Each pixel of a row so many pixels from `at`. Addresses are multiples of a pixel's size.
   static __device__ Span load_each(const char* at, const std::int32_t (&x)[kPixels]) {
     using Pixel = typename Pixels::Stored;
@@ -309,6 +309,15 @@ struct Span {
     return span;
   }
 };
+
+/// A barrier of the block that its warps may reach at different places of the code.
+__device__ inline void sync_block() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("barrier.sync 0;" ::: "memory");
+#else
+  __syncthreads();
+#endif
+}
 
 /// A block of threads moves down a strip of columns. A thread sums up the pixels of 16 bytes of each row for all coarse samples that these
 /// belong to, and loads some rows ahead. Rows of floats are summed by themselves for each step first, which rounds less. Pixels of a
@@ -336,8 +345,8 @@ __device__ void gauss_spans(const GaussDecimate& a) {
   const std::int32_t samples = min(shape.samples, a.destination.width - left);
   const std::int32_t bottom = min(top + a.rows, a.destination.height);
   const auto* const splines = reinterpret_cast<const float*>(a.splines);
-  put_row_weights(splines, a.factor_x, a.support_x, a.support_x, false, 1.0F / OneSpan::kScale, weights_x);
-  put_row_weights(splines + a.factor_x * a.support_x, a.factor_y, kSupport, kSupport, true, 1.0F, weights_y);
+  put_row_weights(splines, a.factor_x, a.support_x, a.support_x, false, OneSpan::kGainX, weights_x);
+  put_row_weights(splines + a.factor_x * a.support_x, a.factor_y, kSupport, kSupport, true, OneSpan::kGainY, weights_y);
   const std::int32_t first_row = a.first_y + top * a.factor_y;
   const std::int32_t count = span_rows(bottom - top, a.factor_y, kSupport);
   // The pixel that is read for one, along an axis.
@@ -383,9 +392,9 @@ __device__ void gauss_spans(const GaussDecimate& a) {
   const char* at = image + nearest * OneSpan::kPixelBytes;
   constexpr int kAhead = span_rows_ahead(Pixels::component, kSupport);
   OneSpan spans[kAhead];
-  const auto fetch = [&](int i, std::int32_t row) {
+  const auto fetch = [&](auto whole, int i, std::int32_t row) {
     at += rows[row];
-    if (kPixels == 1 || is_whole) {
+    if constexpr (decltype(whole)::value) {
       spans[i] = OneSpan::load(at);
     } else {
       spans[i] = OneSpan::load_each(at, apart);
@@ -416,78 +425,85 @@ __device__ void gauss_spans(const GaussDecimate& a) {
     }
   };
 
+  const auto march = [&](auto whole) {
 #pragma unroll
-  for (int i = 0; i < kAhead; ++i) {
-    if (i < a.step_rows && a.source.is_aligned) fetch(i, i);
-  }
-  std::int32_t row = 0;
-  int filled = 0;
-  for (std::int32_t y = top - (kSupport - 1); y < bottom; ++y) {
-    for (std::int32_t phase = 0; phase < a.factor_y; phase += a.step_rows) {
-      if constexpr (kByStep) {
-#pragma unroll
-        for (int j = 0; j < kSupport; ++j) {
-#pragma unroll
-          for (int n = 0; n < kNumbers; ++n) step[j][n] = 0.0F;
-        }
-      }
-      if (a.source.is_aligned) {
-#pragma unroll
-        for (int i = 0; i < kAhead; ++i) {
-          if (i >= a.step_rows) break;
-          float v[kNumbers];
-          numbers(spans[i], masks[row + i], v);
-          fetch(i, row + a.step_rows + i);
-          add(v, phase + i);
-        }
-      } else {
-#pragma unroll 1
-        for (int i = 0; i < a.step_rows; ++i) {
-          float v[kNumbers];
-          at += rows[row + i];
-          numbers(OneSpan::load_anywhere(a, at, apart), masks[row + i], v);
-          add(v, phase + i);
-        }
-      }
-      if constexpr (kByStep) {
-#pragma unroll
-        for (int j = 0; j < kSupport; ++j) {
-#pragma unroll
-          for (int n = 0; n < kNumbers; ++n) sums[j][n] += step[j][n];
-        }
-      }
-      row += a.step_rows;
+    for (int i = 0; i < kAhead; ++i) {
+      if (i < a.step_rows && a.source.is_aligned) fetch(whole, i, i);
     }
-    // The first sums are complete, and right once they have seen all rows of their spline. The barrier also tells that all threads are
-    // done with the row before the last.
-    if (y >= top) {
-      float* const columns = finished + filled * shape.row_floats;
+    std::int32_t row = 0;
+    int filled = 0;
+    for (std::int32_t y = top - (kSupport - 1); y < bottom; ++y) {
+      for (std::int32_t phase = 0; phase < a.factor_y; phase += a.step_rows) {
+        if constexpr (kByStep) {
 #pragma unroll
-      for (int p = 0; p < kPixels; ++p) {
-        const float* const v = sums[0] + 4 * p;
-        const float4 sum = (outside >> p & 1U) != 0 ? float4{} : make_float4(v[0], v[1], v[2], v[3]);
-        if (places[p] >= 0) *reinterpret_cast<float4*>(columns + places[p]) = sum;
-      }
-      __syncthreads();
-      auto* const out = reinterpret_cast<float4*>(row_of(a.destination, block.image, y)) + left;
-      // A thread sums up one channel, or all four where one channel a thread would take more than one round.
-      const LeftOut left_out{has_constant ? left_out_x : nullptr, has_constant ? left_out_y[y - top] : 0.0F};
-      const bool by_channels = 4 * samples <= static_cast<std::int32_t>(blockDim.x);
-      with_span_support<most_span_support(Pixels::component)>(a.support_x, [&](auto support) {
-        constexpr int kSupportX = decltype(support)::value;
-        if (by_channels) {
-          sum_across<4, kSupportX>(a, shape, weights_x, columns, samples, left_out, reinterpret_cast<float*>(out));
+          for (int j = 0; j < kSupport; ++j) {
+#pragma unroll
+            for (int n = 0; n < kNumbers; ++n) step[j][n] = 0.0F;
+          }
+        }
+        if (a.source.is_aligned) {
+#pragma unroll
+          for (int i = 0; i < kAhead; ++i) {
+            if (i >= a.step_rows) break;
+            float v[kNumbers];
+            numbers(spans[i], masks[row + i], v);
+            fetch(whole, i, row + a.step_rows + i);
+            add(v, phase + i);
+          }
         } else {
-          sum_fours_across<kSupportX>(a, shape, weights_x, reinterpret_cast<const float4*>(columns), samples, left_out, out);
+#pragma unroll 1
+          for (int i = 0; i < a.step_rows; ++i) {
+            float v[kNumbers];
+            at += rows[row + i];
+            numbers(OneSpan::load_anywhere(a, at, apart), masks[row + i], v);
+            add(v, phase + i);
+          }
         }
-      });
-      filled ^= 1;
-    }
+        if constexpr (kByStep) {
 #pragma unroll
-    for (int j = 0; j < kSupport; ++j) {
+          for (int j = 0; j < kSupport; ++j) {
 #pragma unroll
-      for (int n = 0; n < kNumbers; ++n) sums[j][n] = j + 1 < kSupport ? sums[j + 1 < kSupport ? j + 1 : j][n] : 0.0F;
+            for (int n = 0; n < kNumbers; ++n) sums[j][n] += step[j][n];
+          }
+        }
+        row += a.step_rows;
+      }
+      // The first sums are complete, and right once they have seen all rows of their spline. The barrier also tells that all threads are
+      // done with the row before the last.
+      if (y >= top) {
+        float* const columns = finished + filled * shape.row_floats;
+#pragma unroll
+        for (int p = 0; p < kPixels; ++p) {
+          const float* const v = sums[0] + 4 * p;
+          const float4 sum = (outside >> p & 1U) != 0 ? float4{} : make_float4(v[0], v[1], v[2], v[3]);
+          if (places[p] >= 0) *reinterpret_cast<float4*>(columns + places[p]) = sum;
+        }
+        sync_block();
+        auto* const out = reinterpret_cast<float4*>(row_of(a.destination, block.image, y)) + left;
+        // A thread sums up one channel, or all four where one channel a thread would take more than one round.
+        const LeftOut left_out{has_constant ? left_out_x : nullptr, has_constant ? left_out_y[y - top] : 0.0F};
+        const bool by_channels = 4 * samples <= static_cast<std::int32_t>(blockDim.x);
+        with_span_support<most_span_support(Pixels::component)>(a.support_x, [&](auto support) {
+          constexpr int kSupportX = decltype(support)::value;
+          if (by_channels) {
+            sum_across<4, kSupportX>(a, shape, weights_x, columns, samples, left_out, reinterpret_cast<float*>(out));
+          } else {
+            sum_fours_across<kSupportX>(a, shape, weights_x, reinterpret_cast<const float4*>(columns), samples, left_out, out);
+          }
+        });
+        filled ^= 1;
+      }
+#pragma unroll
+      for (int j = 0; j < kSupport; ++j) {
+#pragma unroll
+        for (int n = 0; n < kNumbers; ++n) sums[j][n] = j + 1 < kSupport ? sums[j + 1 < kSupport ? j + 1 : j][n] : 0.0F;
+      }
     }
+  };
+  if (kPixels == 1 || is_whole) {
+    march(std::true_type{});
+  } else {
+    march(std::false_type{});
   }
 }
 
@@ -495,13 +511,13 @@ __device__ void gauss_spans(const GaussDecimate& a) {
 
 #define MOLLIFY_GAUSS_DECIMATE(name, pixels, support, exact)                                                                       \
   __global__ void __launch_bounds__(kDecimateThreads) gauss_decimate_##name##_##support(const __grid_constant__ GaussDecimate a) { \
-    take_turn();  \
+    take_turn();                                                                                                                   \
     gauss_decimate<pixels, support, exact>(a);                                                                                     \
   }
 #define MOLLIFY_GAUSS_SPANS(name, pixels, support)                                                                       \
   __global__ void __launch_bounds__(span_threads(pixels::component), kDecimateThreads / span_threads(pixels::component)) \
       gauss_spans_##name##_##support(const __grid_constant__ GaussDecimate a) {                                          \
-    take_turn();  \
+    take_turn();                                                                                                         \
     gauss_spans<pixels, support>(a);                                                                                     \
   }
 #define MOLLIFY_OF_GAUSS_DECIMATE(add)                                                                                                \
