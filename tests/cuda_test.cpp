@@ -81,7 +81,7 @@ TEST(CudaPlan, FewTapsAreMadeBySingleWarps) {
     return make_plan(spec, desc, desc, fake_cuda(), options)->passes.at(0).kernel;
   };
   for (const auto& [format, most] :
-       {std::pair{PixelFormat::r8, 3}, {PixelFormat::rgba8, 1}, {PixelFormat::r16f, 14}, {PixelFormat::rgba16f, 3}}) {
+       {std::pair{PixelFormat::r8, 3}, {PixelFormat::rgba8, 1}, {PixelFormat::r16f, 4}, {PixelFormat::rgba16f, 3}}) {
     for (std::int32_t radius = 1; radius <= most; ++radius)
       EXPECT_EQ(kernel(format, radius), "sep_warps") << info(format).name << " " << radius;
     EXPECT_EQ(kernel(format, most + 1), "sep_matrix") << info(format).name;

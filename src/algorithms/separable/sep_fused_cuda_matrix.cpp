@@ -81,11 +81,30 @@ Result<Proposal> propose_sep_fused_cuda_matrix(const Problem& p) {
   const WholeBlocks at(r, kBlock);
   const std::int32_t blocks = cuda::matrix_blocks(*size, splits, source.channels);
   const std::int32_t width = cuda::kMatrixThreads / 32 * blocks * kMatrixSide;
-  const std::int64_t strips = (at.size.x + width - 1) / width;
+  const std::int64_t across = (at.size.x + width - 1) / width;
+  const std::int32_t strip = blocks * kMatrixSide, strips = (at.size.x + strip - 1) / strip;
+  // Strips that read what is outside, or make pixels that are.
+  const auto is_at_edge = [&](std::int32_t nth) {
+    const std::int32_t left = nth * strip - at.skip.x, read = r.x + left - anchor - lead;
+    return left < 0 || left + strip > r.width || read < 0 || read + (blocks + size->across - 1) * kMatrixSide > p.src.width;
+  };
+  std::int32_t left_strips = 0, right_strips = 0;
+  while (left_strips < strips && is_at_edge(left_strips)) ++left_strips;
+  while (left_strips + right_strips < strips && is_at_edge(strips - 1 - right_strips)) ++right_strips;
   constexpr std::int32_t kMostRows = 2048;  // of a chunk: shared memory has the place of each
   const std::int32_t fewest = std::min(4 * size->down * kMatrixRows, (at.size.y + kMatrixRows - 1) / kMatrixRows * kMatrixRows);
-  const std::int32_t rows =
-      std::min(rows_of_chunk(p, strips, at.size.y, cuda::matrix_at_once(*size, splits, source.channels), kMatrixRows, fewest), kMostRows);
+  // At the edges warps have half as many rows, unless not all would run at once for it, or others would have more.
+  const double at_once = cuda::matrix_at_once(*size, splits, source.channels);
+  const double slots = at_once * static_cast<double>(across) * (cuda::kMatrixThreads / 32);
+  const auto rows_of = [&](std::int32_t warps) {
+    return std::min(rows_of_chunk(p, across, at.size.y, slots / warps, kMatrixRows, fewest), kMostRows);
+  };
+  const std::int32_t rows = rows_of(strips);
+  const auto warps = [&](std::int32_t of_row) { return static_cast<double>(of_row) * ((at.size.y + rows - 1) / rows) * p.batch; };
+  const double at_once_all = processors(p) * at_once * (cuda::kMatrixThreads / 32);
+  const std::int32_t with_edges = strips + left_strips + right_strips;
+  const bool has_room = rows_of(with_edges) == rows && (warps(with_edges) <= at_once_all || warps(strips) > at_once_all);
+  const std::int32_t edge_rows = has_room ? even_length(rows, 2, kMatrixRows) : rows;
   const cuda::MatrixArguments arguments{.across = size->across,
                                         .down = size->down,
                                         .splits = {half.split.x == 2, half.split.y == 2},
@@ -93,7 +112,10 @@ Result<Proposal> propose_sep_fused_cuda_matrix(const Problem& p) {
                                         .clamps = clamps,
                                         .skip = {at.skip.x, at.skip.y},
                                         .start = start,
-                                        .gain = half.gain.x * half.gain.y};
+                                        .gain = half.gain.x * half.gain.y,
+                                        .left_strips = left_strips,
+                                        .right_strips = right_strips,
+                                        .edge_rows = edge_rows};
   Pass pass = make_pass("sep_matrix", arguments, at.size, {width, rows}, {cuda::kMatrixThreads, 1}, Storage::buffer);
   pass.origin = {r.x, r.y};
   pass.taps = std::move(half.taps);
@@ -105,8 +127,9 @@ Result<Proposal> propose_sep_fused_cuda_matrix(const Problem& p) {
   const auto moved = static_cast<double>(source_bytes(p) + p.dst.payload_bytes());
   // Measured on images that fill the device, per 8 rows that a strip keeps: more than a copy of the same bytes takes. Small ones take
   // as long as the steps of a strip.
-  constexpr int kMostInRegisters = 6;  // groups of 8 rows of halves that a result depends on; of more, some lie in local memory
-  const double slowness = splits && size->down > kMostInRegisters ? size->down - 4.0 : 1.1 + (splits ? 0.16 : 0.18) * size->down;
+  constexpr int kMostInRegisters = 7;  // groups of 8 rows of halves that a result depends on; of more, some lie in local memory
+  const double of_channels = source.channels > 1 ? 1.0 : splits ? 1.3 : 1.8;
+  const double slowness = of_channels * (splits && size->down > kMostInRegisters ? size->down - 4.0 : 1.0 + 0.16 * size->down);
   constexpr double kStep = 0.4;  // of what steps of others take
   const double steps = kStep * reads * rows / kMatrixRows;
   out.seconds = model.launch_seconds + std::max(moved / model.bytes_per_second * slowness, steps * model.step_seconds);

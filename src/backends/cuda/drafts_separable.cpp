@@ -119,6 +119,12 @@ Draft sep_matrix(const Plan& plan, const Pass& pass, const MatrixArguments& give
   a.first_x = pass.origin.x - pass.taps.x.anchor - lead;
   a.first_y = pass.origin.y - pass.taps.y.anchor;
   a.rows = pass.tile.y;
+  const bool splits = !info(plan.src.format).is_unorm();
+  a.strips = ceil_div(pass.size.x, matrix_blocks(size, splits, info(plan.src.format).channels) * kMatrixSide);
+  a.left_strips = given.left_strips;
+  a.right_strips = given.right_strips;
+  a.edge_rows = given.edge_rows;
+  a.chunks = ceil_div(pass.size.y, a.rows);
   a.clamps = given.clamps ? 1 : 0;
   a.splits_x = given.splits.x ? 1 : 0;
   a.splits_y = given.splits.y ? 1 : 0;
@@ -126,10 +132,11 @@ Draft sep_matrix(const Plan& plan, const Pass& pass, const MatrixArguments& give
   starts.resize(8, given.start.y);
   a.starts = static_cast<std::uint64_t>(tables.add<float>(starts));
   a.gain = static_cast<float>(given.gain);
-  a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
-  a.blocks_down = ceil_div(pass.size.y, a.rows);
+  const std::int32_t edges = a.left_strips + a.right_strips;
+  a.blocks_across = ceil_div((a.strips + (a.edge_rows < a.rows ? edges : 0)) * a.chunks, kMatrixThreads / 32);
+  a.blocks_down = 1;
   const FormatInfo& format = info(plan.src.format);
-  a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside_pixel(plan.src.format, a.outside)));
+  a.outside_pixels = static_cast<std::uint64_t>(tables.add_values(outside_pixels(plan.src.format, a.outside)));
   const std::string ending = std::string(ending_of(plan)) + "_" + std::to_string(size.across) + "_" + std::to_string(size.down);
   return {format.channels == 1 ? "sep_matrix_planes" : "sep_matrix",
           name_of("sep_matrix", plan, ending),

@@ -242,11 +242,11 @@ __device__ void box_columns(const BoxPass& a) {
 
 #define MOLLIFY_BOX_PASSES(name, channels, sum)                                                                                         \
   __global__ void __launch_bounds__(kBoxRowsMostThreads) box_rows_##name(const __grid_constant__ BoxPass a) {                           \
-    take_turn();  \
+    take_turn();                                                                                                                        \
     box_rows<channels, sum>(a);                                                                                                         \
   }                                                                                                                                     \
   __global__ void __launch_bounds__(kBoxColumnsAcross* kBoxColumnsMostSegments) box_columns_##name(const __grid_constant__ BoxPass a) { \
-    take_turn();  \
+    take_turn();                                                                                                                        \
     box_columns<channels, sum>(a);                                                                                                      \
   }
 

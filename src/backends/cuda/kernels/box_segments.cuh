@@ -434,6 +434,6 @@ __device__ void box_segments(const BoxSlide& a) {
 /// A kernel of shape `form` of an array, by name.
 #define MOLLIFY_BOX_SEGMENTS(name, kind, shapes, form)                                                                     \
   __global__ void __launch_bounds__(shapes[form].threads, shapes[form].at_once) name(const __grid_constant__ BoxSlide a) { \
-    take_turn();  \
+    take_turn();                                                                                                           \
     box_segments<kind, shapes[form]>(a);                                                                                   \
   }

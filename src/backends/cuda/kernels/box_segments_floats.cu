@@ -123,7 +123,7 @@ struct SummedHalves : SumsOfFloats {
   MOLLIFY_BOX_SEGMENTS(box_segments_4_##type##_##form, Summed##kind, kBoxSegmentsOf##kind, form)
 #define MOLLIFY_BOX_BLOCKS_OF_FLOATS(type, kind)                                                                                \
   __global__ void __launch_bounds__(kBoxBlockThreads, kBoxBlocksAtOnce) box_blocks_4_##type(const __grid_constant__ BoxAny a) { \
-    take_turn();  \
+    take_turn();                                                                                                                \
     box_blocks<Summed##kind>(a);                                                                                                \
   }
 

@@ -179,11 +179,11 @@ __device__ void box_along(const BoxAny& a) {
 
 #define MOLLIFY_BOX_WIDE(name, pixels)                                                                    \
   __global__ void __launch_bounds__(kBoxMostThreads) box_down_##name(const __grid_constant__ BoxAny a) {  \
-    take_turn();  \
+    take_turn();                                                                                          \
     box_down<pixels>(a);                                                                                  \
   }                                                                                                       \
   __global__ void __launch_bounds__(kBoxMostThreads) box_along_##name(const __grid_constant__ BoxAny a) { \
-    take_turn();  \
+    take_turn();                                                                                          \
     box_along<pixels>(a);                                                                                 \
   }
 

@@ -15,7 +15,8 @@ struct Plain {
   static constexpr bool has_fractions = kComponent == Component::f16 || kComponent == Component::f32;
   using Stored = std::conditional_t<kComponent == Component::u8, unsigned, std::conditional_t<kComponent == Component::f32, float4, uint2>>;
   /// As wide as a component.
-  using Number = std::conditional_t<kComponent == Component::u8, unsigned char, std::conditional_t<kComponent == Component::f32, float, unsigned short>>;
+  using Number = std::conditional_t<kComponent == Component::u8, unsigned char,
+                                    std::conditional_t<kComponent == Component::f32, float, unsigned short>>;
   static __device__ Stored load(const Shared&, const char* row, std::int32_t i) {
     return reinterpret_cast<const Stored*>(row + std::int64_t{i} * static_cast<std::int64_t>(sizeof(Stored) / 4))[0];
   }

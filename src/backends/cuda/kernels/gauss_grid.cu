@@ -140,11 +140,11 @@ __device__ void gauss_grid_tile_of(const GaussGrid& a) {
 
 #define MOLLIFY_GAUSS_GRID(channels)                                                                                       \
   __global__ void __launch_bounds__(kGridThreads) gauss_grid_rows_##channels##_f32(const __grid_constant__ SepPass a) {    \
-    take_turn();  \
+    take_turn();                                                                                                           \
     gauss_grid_rows<channels>(a);                                                                                          \
   }                                                                                                                        \
   __global__ void __launch_bounds__(kGridThreads) gauss_grid_columns_##channels##_f32(const __grid_constant__ SepPass a) { \
-    take_turn();  \
+    take_turn();                                                                                                           \
     gauss_grid_columns<channels>(a);                                                                                       \
   }
 

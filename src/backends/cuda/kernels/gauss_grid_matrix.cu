@@ -127,7 +127,7 @@ __device__ void gauss_grid_matrix(const GaussGrid& a) {
 
 #define MOLLIFY_GAUSS_GRID_MATRIX(channels)                                                                                    \
   __global__ void __launch_bounds__(kProductThreads) gauss_grid_matrix_##channels##_f32(const __grid_constant__ GaussGrid a) { \
-    take_turn();  \
+    take_turn();                                                                                                               \
     gauss_grid_matrix<channels>(a);                                                                                            \
   }
 

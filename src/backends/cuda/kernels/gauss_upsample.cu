@@ -142,7 +142,7 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
 #define MOLLIFY_GAUSS_UPSAMPLE(name, pixels, support, exact)                       \
   __global__ void __launch_bounds__(kUpsampleThreads, exact ? kUpsampleAtOnce : 1) \
       gauss_upsample_##name##_##support(const __grid_constant__ GaussUpsample a) { \
-    take_turn();  \
+    take_turn();                                                                   \
     gauss_upsample<pixels, support, exact>(a);                                     \
   }
 #define MOLLIFY_OF_COMPILED_SUPPORTS(add, name, pixels) \

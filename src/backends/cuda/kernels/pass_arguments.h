@@ -31,7 +31,13 @@ struct MatrixArguments {
   PerAxis<Whole> skip;    ///< pixels that lie between the first strip's beginning and the first of the destination
   PerAxis<double> start;  ///< what sums begin with
   double gain;            ///< that sums of floats are multiplied by
+  Whole left_strips;      ///< strips at the left edge, whose chunks have other rows
+  Whole right_strips;     ///< the same at the right edge
+  Whole edge_rows;        ///< of these chunks
   static void each(auto& self, auto visit) {
+    visit("left_strips", self.left_strips);
+    visit("right_strips", self.right_strips);
+    visit("edge_rows", self.edge_rows);
     visit("across", self.across);
     visit("down", self.down);
     visit("splits", self.splits);

@@ -318,7 +318,7 @@ __device__ void sep_fused(const SepFused& a) {
 
 #define MOLLIFY_SEP_FUSED(name, pixels)                                                                                       \
   __global__ void __launch_bounds__(kSepFusedThreads, kSepFusedAtOnce) sep_fused_##name(const __grid_constant__ SepFused a) { \
-    take_turn();  \
+    take_turn();                                                                                                              \
     sep_fused<pixels>(a);                                                                                                     \
   }
 #define MOLLIFY_SEP_FUSED_CHANNELS(channels)            \

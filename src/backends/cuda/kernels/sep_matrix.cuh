@@ -3,12 +3,12 @@
 // of y. Bytes are the halves whose bits they are, 2^-24 of their value, so that none is converted.
 #pragma once
 
+#include "backends/cuda/kernels/copy_ahead.cuh"
 #include "backends/cuda/kernels/matrix_pixels.cuh"
 #include "backends/cuda/kernels/sep_matrix_shape.h"
 
 namespace mollify::cuda {
 namespace {
-
 /// How a warp loads and stores: four pixels at once, one by one as some columns or rows are outside, or component by component.
 enum class Way { whole, edge, unaligned };
 
@@ -24,20 +24,32 @@ struct Strip {
   static constexpr int kBlocks = matrix_blocks(kSize, kSplits, kChannels);
   static constexpr int kPairs = matrix_pairs(kSize);
   static constexpr int kRead = kBlocks + kAcross - 1;  // sixteens of columns
+  static constexpr int kRowBytes = kRead * kMatrixSide * kBytes;
+  static constexpr bool kPrefetches = kBytes > 1;  // images of one byte a pixel wait for little
+  static constexpr bool kLoadsApart = kBytes < 4;  // pixels that lie in a word together: until they are used
 
   const SepMatrix& a;
   const int* columns;     // the pixel that stands in for each that the strip reads, or -1; from the lane's first on
-  const int* row_places;  // the same of rows
+  const int* row_places;  // the row that stands in for each, or -1
   const char* image;      // of the source; where columns are loaded together, from the lane's first on
   const char* outside;    // a pixel beyond a constant border
   char* results;          // of the destination, from the lane's first column on
   std::int32_t x;         // the first pixel of the destination that this lane makes
   std::int32_t y, end;    // its rows
+  bool has_pairs;         // Way::edge: two pixels may be stored at once
+  int prefetched;         // Way::whole: steps before which rows are brought nearer
   Sums start_x, start_y;  // what sums begin with
   unsigned taps_x[kHalves][kAcross][4];
   unsigned taps_y[kHalves][kPairs][2];
   unsigned rows[kDown][kBlocks][kChannels][kHalves][2];  // between the axes
   Four pixels[kRead];
+  Pixel apart[kLoadsApart ? kRead : 1][kMatrixAligned];  // Way::edge
+
+  /// Those of halves begin with zero, which takes no registers.
+  static __device__ Sums begin(const Sums& start) {
+    if constexpr (kSplits) return {};
+    return start;
+  }
 
   __device__ void get_taps(int lane) {
 #pragma unroll
@@ -81,28 +93,43 @@ struct Strip {
     char* const to = row + b * (kMatrixSide * kBytes);
     if constexpr (kWay == Way::whole) {
       *reinterpret_cast<Pair*>(to) = pair;
+    } else if (const std::int32_t at = x + b * kMatrixSide; has_pairs && at >= 0 && at + 1 < a.destination.width) {
+      *reinterpret_cast<Pair*>(to) = pair;
     } else {
       store_one<kWay>(x + b * kMatrixSide, to, Four::first(pair));
       store_one<kWay>(x + b * kMatrixSide + 1, to + kBytes, Four::second(pair));
     }
   }
 
-  // Within a way all threads load alike: were it left to each, loads of one kind would wait for those of the other.
+  // All threads of a warp load alike, and without branches: loads of one kind would wait for those of the other.
   template <Way kWay>
   __device__ void load(const char* row, int n) {
     if constexpr (kWay == Way::whole) {
       pixels[n].load(row + n * (kMatrixSide * kBytes));
     } else {
+      const int4 four = *reinterpret_cast<const int4*>(columns + n * kMatrixSide);
+      const int at[kMatrixAligned] = {four.x, four.y, four.z, four.w};
 #pragma unroll
       for (int i = 0; i < kMatrixAligned; ++i) {
-        const int at = columns[n * kMatrixSide + i];
-        const char* const pixel = row == nullptr || at < 0 ? outside : row + std::int64_t{at} * kBytes;
-        if constexpr (kWay == Way::edge) {
-          pixels[n].set(i, *reinterpret_cast<const Pixel*>(pixel));
-        } else {
+        const char* const pixel = row == nullptr || at[i] < 0 ? outside : row + std::int64_t{at[i]} * kBytes;
+        if constexpr (kWay == Way::unaligned) {
           pixels[n].set(i, Four::load_by_component(pixel));
+        } else if constexpr (kLoadsApart) {
+          apart[n][i] = __ldg(reinterpret_cast<const Pixel*>(pixel));
+        } else {
+          pixels[n].set(i, __ldg(reinterpret_cast<const Pixel*>(pixel)));
         }
       }
+    }
+  }
+  /// Brings rows nearer, to the second level of caches, that are loaded after those of `row`. Each lane of a row brings some lines of it.
+  __device__ void prefetch(const char* row) const {
+    constexpr int kLine = 64, kLanes = 4;
+    const int q = static_cast<int>(threadIdx.x) % kLanes;
+    const char* const line = row + kMatrixRows * a.source.row_bytes + q * (kLine - kMatrixAligned * kBytes);
+#pragma unroll
+    for (int at = 0; at < kRowBytes; at += kLanes * kLine) {
+      if (at + kLanes * kLine <= kRowBytes || at + q * kLine < kRowBytes) prefetch_line(line + at);
     }
   }
 
@@ -113,6 +140,10 @@ struct Strip {
 #pragma unroll
     for (int n = 0; n < kRead; ++n) {
       unsigned operands[kChannels][2];
+      if constexpr (kWay == Way::edge && kLoadsApart) {
+#pragma unroll
+        for (int i = 0; i < kMatrixAligned; ++i) pixels[n].set(i, apart[n][i]);
+      }
       pixels[n].get_operands(operands);
       if (has_next) load<kWay>(next, n);
 #pragma unroll
@@ -120,7 +151,7 @@ struct Strip {
         if (n < b || n >= b + kAcross) continue;
 #pragma unroll
         for (int c = 0; c < kChannels; ++c) {
-          multiply_add(sums[b][c], taps_x[0][n - b], operands[c][0], operands[c][1], n == b ? start_x : sums[b][c]);
+          multiply_add(sums[b][c], taps_x[0][n - b], operands[c][0], operands[c][1], n == b ? begin(start_x) : sums[b][c]);
         }
         if (kSplits && a.splits_x != 0) {
 #pragma unroll
@@ -167,7 +198,7 @@ struct Strip {
                                       has_lower ? lower[row_half][1] : 0};
             multiply_add(sums[c], left, taps_y[tap_half][n][0], taps_y[tap_half][n][1], addend);
           };
-          product(0, 0, n == 0 ? start_y : sums[c]);
+          product(0, 0, n == 0 ? begin(start_y) : sums[c]);
           // The product of both rests is left out: the declared error has it.
           if constexpr (kSplits) {
             product(1, 0, sums[c]);
@@ -189,24 +220,25 @@ struct Strip {
     }
   }
 
-  /// `reads`: steps whose rows are read. The first make no rows of the result yet. Unaligned images are rare: there the rows between the
+  /// `steps`: whose rows are read. The first make no rows of the result yet. Unaligned images are rare: there the rows between the
   /// axes move up, which is less code, see kUnrollsRows.
   template <Way kWay>
-  __device__ void march(int reads) {
+  __device__ void march(int steps) {
     constexpr int kStepsOfTurn = kUnrollsRows && kWay != Way::unaligned ? kDown : 1;
     const char* row = row_of_step<kWay>(0);
 #pragma unroll
     for (int n = 0; n < kRead; ++n) load<kWay>(row, n);
     y -= (kDown - 1) * kMatrixRows;
-    for (int done = 0; done < reads; done += kStepsOfTurn) {
+    for (int done = 0; done < steps; done += kStepsOfTurn) {
 #pragma unroll
       for (int s = 0; s < kStepsOfTurn; ++s) {
         const int step = done + s;
-        if (step >= reads) return;
-        const bool has_next = step + 1 < reads;
+        if (step >= steps) return;
+        const bool has_next = step + 1 < steps;
         if (has_next) row = row_of_step<kWay>(step + 1);
         const int slot = kStepsOfTurn == 1 ? kDown - 1 : s;
         filter_rows<kWay>(rows[slot], has_next, row);
+        if (kPrefetches && kWay == Way::whole && step < prefetched) prefetch(row);
         if (step >= kDown - 1) make<kWay>((slot + 1) % kDown);
         if constexpr (kStepsOfTurn == 1) move_rows_up();
         y += kMatrixRows;
@@ -236,7 +268,8 @@ struct Strip {
 struct StripPlace {
   std::int32_t image;
   std::int32_t left, top, end;  ///< of the destination: its first column, its first row and the one behind its last
-  std::int32_t reads;           ///< steps whose rows are read
+  std::int32_t steps;           ///< whose rows are read
+  bool writes_pairs;            ///< two pixels may be stored at once
   const int* columns;
   const int* row_places;
 };
@@ -245,20 +278,28 @@ template <Way kWay, Component kComponent, int kChannels, int kAcross, int kDown>
 __device__ inline void make_strip(const SepMatrix& a, const StripPlace& place) {
   using Work = Strip<kComponent, kChannels, kAcross, kDown>;
   const int lane = threadIdx.x % 32, q = lane % 4, g = lane / 4;
+  const std::int32_t first_column = a.first_x + place.left, first_row = a.first_y + place.top;
   Work work{.a = a};
   work.columns = place.columns + 4 * q;
   work.image = row_of(a.source, place.image, 0);
-  if constexpr (kWay == Way::whole) work.image += std::int64_t{a.first_x + place.left + 4 * q} * Work::kBytes;
-  work.outside = reinterpret_cast<const char*>(a.outside_pixel);
+  if constexpr (kWay == Way::whole) work.image += std::int64_t{first_column + 4 * q} * Work::kBytes;
+  work.outside = reinterpret_cast<const char*>(a.outside_pixels);
   work.results = row_of(a.destination, place.image, 0) + static_cast<std::int64_t>(place.left + 2 * g) * Work::kBytes;
   work.row_places = place.row_places + g;
   work.x = place.left + 2 * g;
   work.y = place.top + 2 * q;
   work.end = place.end;
+  work.has_pairs = kWay == Way::edge && place.writes_pairs;
+  if constexpr (Work::kPrefetches) {
+    // The rows after those of the next step are inside the image. Rows before the image are none of its last ones.
+    constexpr std::int32_t kHigh = 2 * (kDown + 1) * kMatrixRows;
+    const bool is_inside = first_row >= 0 || (a.outside.mode_y != kWrap && a.source.height >= kHigh);
+    work.prefetched = is_inside ? min(place.steps, (a.source.height - first_row) / kMatrixRows) - 2 : 0;
+  }
   work.get_taps(lane);
   work.start_x = reinterpret_cast<const Sums*>(a.starts)[0];
   work.start_y = reinterpret_cast<const Sums*>(a.starts)[1];
-  work.template march<kWay>(place.reads);
+  work.template march<kWay>(place.steps);
 }
 
 template <Component kComponent, int kChannels, int kAcross, int kDown>
@@ -270,33 +311,41 @@ __device__ void sep_matrix(const SepMatrix& a) {
   constexpr int kWidth = Work::kBlocks * kMatrixSide;
   constexpr int kLoaded = kMatrixAligned * kBytes < 16 ? kMatrixAligned * kBytes : 16;  // bytes, at once
   extern __shared__ int4 memory[];
-  auto* const all_columns = reinterpret_cast<int*>(memory);
-  const BlockPlace block = block_place(a);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const std::int32_t image = blockIdx.x / a.blocks_across;
+  // Strips at the edges make the upper part of their chunks, and the lower parts come last.
+  std::int32_t nth = (static_cast<std::int32_t>(blockIdx.x) - image * a.blocks_across) * kWarps + warp;
+  const std::int32_t edges = a.left_strips + a.right_strips;
+  const bool is_lower = nth >= a.strips * a.chunks;
+  if (is_lower) nth -= a.strips * a.chunks;
+  const std::int32_t beside = is_lower ? edges : a.strips, chunk = nth / max(beside, 1);
+  if (chunk >= a.chunks || (is_lower && a.edge_rows == a.rows)) return;
+  std::int32_t strip = nth - chunk * beside;
+  if (is_lower && strip >= a.left_strips) strip += a.strips - edges;
+  const bool is_edge = strip < a.left_strips || strip >= a.strips - a.right_strips;
   StripPlace place;
-  place.image = block.image;
-  place.left = (block.across * kWarps + warp) * kWidth - a.skip_x;
-  place.top = block.down * a.rows - a.skip_y;
-  place.end = min(place.top + a.rows, a.destination.height);
-  place.reads = (place.end - place.top + kMatrixRows - 1) / kMatrixRows + kDown - 1;
+  place.image = image;
+  place.left = strip * kWidth - a.skip_x;
+  place.top = chunk * a.rows + (is_lower ? a.edge_rows : 0) - a.skip_y;
+  place.end = min(place.top + (is_lower ? a.rows - a.edge_rows : is_edge ? a.edge_rows : a.rows), a.destination.height);
+  if (place.top >= place.end) return;
+  place.steps = (place.end - place.top + kMatrixRows - 1) / kMatrixRows + kDown - 1;
   const std::int32_t first_column = a.first_x + place.left, first_row = a.first_y + place.top;
-  int* const columns = all_columns + warp * kColumns;
-  int* const row_places = all_columns + kWarps * kColumns;
+  int* const columns = reinterpret_cast<int*>(memory) + warp * (kColumns + a.rows + kDown * kMatrixRows);
+  int* const row_places = columns + kColumns;
   for (int i = lane; i < kColumns; i += 32) columns[i] = mapped(a.outside.mode_x, first_column + i, a.source.width);
-  for (int i = threadIdx.x; i < place.reads * kMatrixRows; i += kMatrixThreads)
-    row_places[i] = mapped(a.outside.mode_y, first_row + i, a.source.height);
-  __syncthreads();
-  if (place.left >= a.destination.width) return;
+  for (int i = lane; i < place.steps * kMatrixRows; i += 32) row_places[i] = mapped(a.outside.mode_y, first_row + i, a.source.height);
+  __syncwarp();
   place.columns = columns;
   place.row_places = row_places;
 
   // All lanes of a warp go the same way.
-  const bool reads_whole = first_column >= 0 && first_column + kColumns <= a.source.width && first_column % kMatrixAligned == 0 &&
-                           are_multiples(a.source, kLoaded);
-  const bool has_rows = a.outside.mode_y != kConstant || (first_row >= 0 && first_row + place.reads * kMatrixRows <= a.source.height);
-  const bool writes_whole =
-      place.left >= 0 && place.left % 2 == 0 && place.left + kWidth <= a.destination.width && are_multiples(a.destination, 2 * kBytes);
-  if (reads_whole && has_rows && writes_whole) {
+  const bool reads_fours = first_column % kMatrixAligned == 0 && are_multiples(a.source, kLoaded);
+  place.writes_pairs = place.left % 2 == 0 && are_multiples(a.destination, 2 * kBytes);
+  const bool has_columns = reads_fours && first_column >= 0 && first_column + kColumns <= a.source.width;
+  const bool has_rows = a.outside.mode_y != kConstant || (first_row >= 0 && first_row + place.steps * kMatrixRows <= a.source.height);
+  const bool is_stored = place.writes_pairs && place.left >= 0 && place.left + kWidth <= a.destination.width;
+  if (has_columns && has_rows && is_stored) {
     make_strip<Way::whole, kComponent, kChannels, kAcross, kDown>(a, place);
   } else if (kChannels == 1 || (a.source.is_aligned && a.destination.is_aligned)) {
     make_strip<Way::edge, kComponent, kChannels, kAcross, kDown>(a, place);

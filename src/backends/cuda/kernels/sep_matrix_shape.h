@@ -49,10 +49,10 @@ inline constexpr MatrixSize kMatrixSizes[] = {{2, 2}, {2, 3}, {3, 4}, {3, 5}, {4
   return (size.down + 1) / 2;
 }
 
-/// Shared memory of a block whose chunks have so many rows: which columns and rows are read.
+/// Shared memory of a block whose chunks have so many rows: which columns and rows each warp reads.
 [[nodiscard]] constexpr std::int32_t matrix_shared_bytes(MatrixSize size, bool splits, int channels, std::int32_t rows) {
-  const std::int32_t columns = kMatrixThreads / 32 * (matrix_blocks(size, splits, channels) + size.across - 1) * kMatrixSide;
-  return (columns + rows + size.down * kMatrixRows) * static_cast<std::int32_t>(sizeof(std::int32_t));
+  const std::int32_t columns = (matrix_blocks(size, splits, channels) + size.across - 1) * kMatrixSide;
+  return kMatrixThreads / 32 * (columns + rows + size.down * kMatrixRows) * static_cast<std::int32_t>(sizeof(std::int32_t));
 }
 
 /// A lane's numbers of one matrix of taps are so many words of two halves, along x and along y.

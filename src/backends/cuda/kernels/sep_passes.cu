@@ -72,19 +72,19 @@ __device__ void sep_columns(const SepPass& a) {
 
 #define MOLLIFY_SEP_PASSES(channels)                                                \
   __global__ void sep_rows_##channels##_f32(const __grid_constant__ SepPass a) {    \
-    take_turn();  \
+    take_turn();                                                                    \
     sep_rows<channels, float>(a);                                                   \
   }                                                                                 \
   __global__ void sep_rows_##channels##_f64(const __grid_constant__ SepPass a) {    \
-    take_turn();  \
+    take_turn();                                                                    \
     sep_rows<channels, double>(a);                                                  \
   }                                                                                 \
   __global__ void sep_columns_##channels##_f32(const __grid_constant__ SepPass a) { \
-    take_turn();  \
+    take_turn();                                                                    \
     sep_columns<channels, float>(a);                                                \
   }                                                                                 \
   __global__ void sep_columns_##channels##_f64(const __grid_constant__ SepPass a) { \
-    take_turn();  \
+    take_turn();                                                                    \
     sep_columns<channels, double>(a);                                               \
   }
 
