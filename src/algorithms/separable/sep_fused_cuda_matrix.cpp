@@ -125,11 +125,13 @@ Result<Proposal> propose_sep_fused_cuda_matrix(const Problem& p) {
   const double reads = (rows + (size->down - 1.0) * kMatrixRows) / rows;
   const GpuModel model = gpu_model(p.device);
   const auto moved = static_cast<double>(source_bytes(p) + p.dst.payload_bytes());
-  // Measured on images that fill the device, per 8 rows that a strip keeps: more than a copy of the same bytes takes. Small ones take
-  // as long as the steps of a strip.
+  // Timings of images that fill the device, times 0.6, as gauss.decimate is predicted to take so much of its own. Small images take as long
+  // as the steps of a strip.
   constexpr int kMostInRegisters = 7;  // groups of 8 rows of halves that a result depends on; of more, some lie in local memory
-  const double of_channels = source.channels > 1 ? 1.0 : splits ? 1.3 : 1.8;
-  const double slowness = of_channels * (splits && size->down > kMostInRegisters ? size->down - 4.0 : 1.0 + 0.16 * size->down);
+  constexpr double kOfMore = 3.2;
+  const double of_channels = source.channels > 1 ? 1.0 : splits ? 1.25 : 1.6;
+  const double of_rows = splits ? 0.82 + 0.112 * size->down : 0.98 + 0.085 * size->down;
+  const double slowness = splits && size->down > kMostInRegisters ? kOfMore : of_channels * of_rows;
   constexpr double kStep = 0.4;  // of what steps of others take
   const double steps = kStep * reads * rows / kMatrixRows;
   out.seconds = model.launch_seconds + std::max(moved / model.bytes_per_second * slowness, steps * model.step_seconds);
