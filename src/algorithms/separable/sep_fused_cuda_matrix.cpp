@@ -91,7 +91,7 @@ Result<Proposal> propose_sep_fused_cuda_matrix(const Problem& p) {
   std::int32_t left_strips = 0, right_strips = 0;
   while (left_strips < strips && is_at_edge(left_strips)) ++left_strips;
   while (left_strips + right_strips < strips && is_at_edge(strips - 1 - right_strips)) ++right_strips;
-  constexpr std::int32_t kMostRows = 2048;  // of a chunk: shared memory has the place of each
+  constexpr std::int32_t kMostRows = 1024;  // of a chunk: shared memory has the place of each
   const std::int32_t fewest = std::min(4 * size->down * kMatrixRows, (at.size.y + kMatrixRows - 1) / kMatrixRows * kMatrixRows);
   // At the edges warps have half as many rows, unless not all would run at once for it, or others would have more.
   const double at_once = cuda::matrix_at_once(*size, splits, source.channels);
