@@ -103,10 +103,12 @@ void add_two_passes(const Problem& p, SeparableTaps s, bool wide, Proposal& out)
   out.passes.push_back(std::move(along_y));
 }
 
-/// Whether so many taps take less time by sums of single warps than by products, as measured.
-bool takes_less_by_sums(const FormatInfo& format, std::int32_t taps) {
-  constexpr std::int32_t kMostOfHalves = 9;
-  if (format.channels == 1 && format.is_floating() && format.bits == 16 && taps > kMostOfHalves) return false;
+/// Whether so many taps take less time by sums of single warps than by products, as measured: of one channel of halves, products take long
+/// at the edges, which are much of a narrow image.
+bool takes_less_by_sums(const Problem& p, std::int32_t taps) {
+  constexpr std::int32_t kMostOfHalves = 9, kNarrow = 1024;
+  const FormatInfo& format = info(p.src.format);
+  if (format.channels == 1 && format.is_floating() && format.bits == 16 && taps > kMostOfHalves && p.dst.width >= kNarrow) return false;
   return taps_of_warps(format, taps) != 0;
 }
 
@@ -118,7 +120,7 @@ Result<Proposal> propose_sep_fused_cuda(const Problem& p) {
   const bool wide = s && fused_is_wide(p, *s);
   const Status one = s ? fits_one_pass(p, *s, wide) : Status(refusal("the matrix is no product of a column and a row"));
   const std::int32_t taps = one ? taps_of_sums(p, *s) : 0;
-  const bool asks_for_sums = kFusedAccumulator.given(p) || kFusedPasses.given(p) || takes_less_by_sums(info(p.src.format), taps);
+  const bool asks_for_sums = kFusedAccumulator.given(p) || kFusedPasses.given(p) || takes_less_by_sums(p, taps);
   const FusedMath math = kFusedMath.of(p, asks_for_sums ? FusedMath::f32 : FusedMath::coopmat);
   if (math == FusedMath::coopmat) {
     Result<Proposal> matrix = propose_sep_fused_cuda_matrix(p);
