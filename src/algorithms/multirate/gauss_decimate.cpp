@@ -132,8 +132,13 @@ double growth(const Problem& p, const AxisPlan& axis, Axis direction, bool in_pa
   const std::vector<double>& taps = axis.coarse.weights;
   const std::optional<std::size_t> block = block_of_grid(p, axis, in_passes);
   const double of_grid = block ? blocked_summation_growth(taps, *block) : summation_growth(taps);
-  return decimating_growth(p, axis, direction) +
-         magnitude(axis.coarse.weights) * (of_grid + static_cast<double>(axis.expanding_support()) + kExpanding);
+  const auto support = static_cast<double>(axis.expanding_support());
+  // Strips make halves of differences of rows, which are up to twice as large as numbers.
+  const FormatInfo& format = info(p.src.format);
+  const bool by_differences =
+      p.device.backend == Backend::cuda && direction == Axis::y && has_spans(p) && format.is_floating() && format.bits == 16;
+  const double expanding = support + kExpanding + (by_differences ? support : 0.0);
+  return decimating_growth(p, axis, direction) + magnitude(axis.coarse.weights) * (of_grid + expanding);
 }
 
 double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {

@@ -104,7 +104,7 @@ Result<Proposal> propose_sep_fused_cuda_matrix(const Problem& p) {
   const double at_once_all = processors(p) * at_once * (cuda::kMatrixThreads / 32);
   const std::int32_t with_edges = strips + left_strips + right_strips;
   const bool has_room = rows_of(with_edges) == rows && (warps(with_edges) <= at_once_all || warps(strips) > at_once_all);
-  const std::int32_t edge_rows = has_room ? even_length(rows, 2, kMatrixRows) : rows;
+  const std::int32_t edge_rows = has_room && left_strips + right_strips > 0 ? even_length(rows, 2, kMatrixRows) : rows;
   const cuda::MatrixArguments arguments{.across = size->across,
                                         .down = size->down,
                                         .splits = {half.split.x == 2, half.split.y == 2},

@@ -91,7 +91,7 @@ Draft gauss_matrix(const Plan& plan, const Pass& pass, const DecimateMatrixArgum
   a.skip_x = given.skip.x;
   a.skip_y = given.skip.y;
   const GaussMatrixShape shape(a.factor_x, a.support_x, a.centre_x, a.factor_y, a.support_y);
-  a.outside_pixels = static_cast<std::uint64_t>(tables.add_values(outside_pixels(plan.src.format, a.outside)));
+  a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside_pixel(plan.src.format, a.outside)));
   a.destination.width = pass.size.x;
   a.blocks_across = ceil_div(pass.size.x + a.skip_x, kCoarseAcross);
   a.blocks_down = ceil_div(pass.size.y + a.skip_y, shape.tiles * kCoarseRows);

@@ -136,7 +136,7 @@ Draft sep_matrix(const Plan& plan, const Pass& pass, const MatrixArguments& give
   a.blocks_across = ceil_div((a.strips + (a.edge_rows < a.rows ? edges : 0)) * a.chunks, kMatrixThreads / 32);
   a.blocks_down = 1;
   const FormatInfo& format = info(plan.src.format);
-  a.outside_pixels = static_cast<std::uint64_t>(tables.add_values(outside_pixels(plan.src.format, a.outside)));
+  a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside_pixel(plan.src.format, a.outside)));
   const std::string ending = std::string(ending_of(plan)) + "_" + std::to_string(size.across) + "_" + std::to_string(size.down);
   return {format.channels == 1 ? "sep_matrix_planes" : "sep_matrix",
           name_of("sep_matrix", plan, ending),

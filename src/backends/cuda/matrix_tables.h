@@ -37,9 +37,9 @@ template <class TapOf>
   return out;
 }
 
-/// Four neighbouring pixels of a constant border as images of bytes, halves or floats store them.
-[[nodiscard]] inline std::vector<std::byte> outside_pixels(PixelFormat format, const Outside& outside) {
-  std::array<std::uint32_t, 4> words{};
+/// A pixel of a constant border as images of bytes, halves or floats store it.
+[[nodiscard]] inline std::vector<std::uint32_t> outside_pixel(PixelFormat format, const Outside& outside) {
+  std::vector<std::uint32_t> words(4);
   for (std::size_t c = 0; c < 4; ++c) {
     const double value = outside.value[c];
     if (info(format).is_unorm()) {
@@ -50,10 +50,7 @@ template <class TapOf>
       words[c / 2] |= std::uint32_t{double_to_half(value)} << 16 * (c % 2);
     }
   }
-  const auto pixel = std::as_bytes(std::span(words)).first(static_cast<std::size_t>(info(format).pixel_bytes()));
-  std::vector<std::byte> out;
-  for (int i = 0; i < 4; ++i) out.insert(out.end(), pixel.begin(), pixel.end());
-  return out;
+  return words;
 }
 
 }  // namespace mollify::cuda

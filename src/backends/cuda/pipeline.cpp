@@ -63,14 +63,14 @@ Shared& shared_arguments(Arguments& arguments) {
 void move_tables(Arguments& arguments, CUdeviceptr tables) {
   if (auto* fused = std::get_if<SepFused>(&arguments)) fused->taps += tables;
   if (auto* matrix = std::get_if<SepMatrix>(&arguments)) {
-    matrix->outside_pixels += tables;
+    matrix->outside_pixel += tables;
     matrix->starts += tables;
     matrix->taps_x += tables;
     matrix->taps_y += tables;
   }
   if (auto* decimate = std::get_if<GaussDecimate>(&arguments)) decimate->splines += tables;
   if (auto* decimate = std::get_if<GaussMatrix>(&arguments)) {
-    decimate->outside_pixels += tables;
+    decimate->outside_pixel += tables;
     decimate->splines += tables;
   }
   if (auto* strips = std::get_if<GaussStrips>(&arguments)) {

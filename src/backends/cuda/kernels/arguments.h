@@ -113,8 +113,8 @@ struct SepMatrix : Shared {
   /// Address of what four sums along x begin with, and then those along y: from memory, as compilers copy a number that they see is the
   /// same.
   std::uint64_t starts = 0;
-  std::uint64_t outside_pixels = 0;  ///< address of four stored pixels of a constant border
-  float gain = 1.0F;                 ///< that sums of floats are multiplied by
+  std::uint64_t outside_pixel = 0;  ///< address of a stored pixel of a constant border
+  float gain = 1.0F;                ///< that sums of floats are multiplied by
 };
 
 /// Taps along one axis, from one image to another. Along x the source is decoded and the destination holds numbers of the type of the sums;
@@ -148,9 +148,9 @@ struct GaussDecimate : CoarseGrid {
 
 /// The same on tensor cores. A block makes coarse samples of a few rows; see gauss_matrix.cu.
 struct GaussMatrix : CoarseGrid {
-  std::uint64_t outside_pixels = 0;  ///< address of four stored pixels of a constant border
-  std::int32_t centre_x = 0;         ///< pixels that its weights begin before a coarse sample
-  std::int32_t first_x = 0;          ///< source pixel of the first weight of coarse sample (0, 0)
+  std::uint64_t outside_pixel = 0;  ///< address of a stored pixel of a constant border
+  std::int32_t centre_x = 0;        ///< pixels that its weights begin before a coarse sample
+  std::int32_t first_x = 0;         ///< source pixel of the first weight of coarse sample (0, 0)
   std::int32_t first_y = 0;
   std::int32_t skip_x = 0;  ///< coarse samples that lie between the first block's beginning and sample (0, 0)
   std::int32_t skip_y = 0;

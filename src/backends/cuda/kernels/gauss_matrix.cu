@@ -302,7 +302,7 @@ __device__ void gauss_matrix(const GaussMatrix& a) {
   work.weights_y = weights_y + before + 2 * q - g * a.factor_y;
   work.columns = columns;
   work.image = row_of(a.source, block.image, 0);
-  work.outside = reinterpret_cast<const char*>(a.outside_pixels);
+  work.outside = reinterpret_cast<const char*>(a.outside_pixel);
   work.first = first_column;
   work.first_row = first_row + g;
   work.last_row = first_row + (kTiles * kCoarseRows - 1 + a.support_y) * a.factor_y - 1;

@@ -283,7 +283,7 @@ __device__ inline void make_strip(const SepMatrix& a, const StripPlace& place) {
   work.columns = place.columns + 4 * q;
   work.image = row_of(a.source, place.image, 0);
   if constexpr (kWay == Way::whole) work.image += std::int64_t{first_column + 4 * q} * Work::kBytes;
-  work.outside = reinterpret_cast<const char*>(a.outside_pixels);
+  work.outside = reinterpret_cast<const char*>(a.outside_pixel);
   work.results = row_of(a.destination, place.image, 0) + static_cast<std::int64_t>(place.left + 2 * g) * Work::kBytes;
   work.row_places = place.row_places + g;
   work.x = place.left + 2 * g;
