@@ -245,10 +245,6 @@ std::byte* end_of(CUmemorytype type, void* host, CUdeviceptr device) {
   return static_cast<std::byte*>(type == CU_MEMORYTYPE_HOST ? host : reinterpret_cast<void*>(device));
 }
 
-}  // namespace
-
-namespace {
-
 /// `waits`: the kernel may begin before those before it in the stream have ended.
 CUresult launch(CUfunction function, unsigned blocks, unsigned threads, CUstream stream, void** parameters, bool waits) {
   const std::string& name = reinterpret_cast<const Function*>(function)->name;
